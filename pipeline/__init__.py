@@ -1,0 +1,1 @@
+"""Documents in, chunk rows out, on Apache Beam."""
