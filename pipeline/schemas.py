@@ -1,0 +1,219 @@
+"""The Arrow schemas of documents, chunks and failures, and the coder of tables between Beam steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import metadata as package_metadata
+from typing import Any, Protocol
+
+import apache_beam as beam
+import pyarrow as pa
+from apache_beam.coders import typecoders
+
+DOC_ID = "doc_id"
+SOURCE = "source"
+POSITION = "position"
+TEXT = "text"
+DOCUMENT_COLUMNS = (DOC_ID, SOURCE, POSITION, TEXT)
+"""The columns that every document table starts with; metadata columns follow them."""
+
+TEXT_TYPE = pa.large_string()
+PARTS_TYPE = pa.large_list(pa.large_string())
+
+FAILURE_SCHEMA = pa.schema(
+    [
+        pa.field(SOURCE, pa.string(), nullable=False),
+        pa.field(POSITION, pa.string(), nullable=False),
+        pa.field(DOC_ID, pa.string()),
+        pa.field("stage", pa.string(), nullable=False),
+        pa.field("error", pa.string(), nullable=False),
+        pa.field("message", pa.string(), nullable=False),
+    ]
+)
+"""A row for each failed document, line, row group or file: where it was, in which stage, and why."""
+
+METADATA_PREFIX = "llm_splitter."
+CHUNK_COLUMNS = (
+    "chunk_id",
+    DOC_ID,
+    "chunk_index",
+    "start",
+    "end",
+    "token_count",
+    TEXT,
+    "text_hash",
+    "doc_hash",
+)
+"""The names that a chunk row uses itself, so that no metadata column may have them."""
+
+_BEFORE_TEXT = (
+    pa.field("chunk_id", pa.string(), nullable=False),
+    pa.field(DOC_ID, pa.string(), nullable=False),
+    pa.field("chunk_index", pa.int32(), nullable=False),
+    pa.field("start", pa.int64(), nullable=False),
+    pa.field("end", pa.int64(), nullable=False),
+    pa.field("token_count", pa.int32(), nullable=False),
+)
+_AFTER_TEXT = (
+    pa.field("text_hash", pa.string(), nullable=False),
+    pa.field("doc_hash", pa.string(), nullable=False),
+)
+
+
+class ChunkSettings(Protocol):
+    """What a chunk schema records about the chunker; `llm_splitter.Chunker` has all of it."""
+
+    @property
+    def options(self) -> Any: ...  # noqa: D102 - an attribute of SplitOptions, described there
+
+    @property
+    def tokenizer_name(self) -> str: ...  # noqa: D102
+
+    @property
+    def tokenizer_version(self) -> str: ...  # noqa: D102
+
+    @property
+    def fingerprint(self) -> str: ...  # noqa: D102
+
+
+def product_version() -> str:
+    """The installed version of llm-splitter, as written into files and manifests."""
+    return package_metadata.version("llm-splitter")
+
+
+def document_schema(metadata_fields: Iterable[pa.Field[Any]] = (), *, parts: bool = False) -> pa.Schema:
+    """The schema of document tables.
+
+    Args:
+        metadata_fields: Columns that travel with each document into its chunk rows.
+        parts: Whether a text is a list of parts rather than one string.
+
+    Raises:
+        ValueError: If a metadata column has a name that documents or chunks use themselves.
+    """
+    own: list[pa.Field[Any]] = [
+        pa.field(DOC_ID, pa.string(), nullable=False),
+        pa.field(SOURCE, pa.string(), nullable=False),
+        pa.field(POSITION, pa.string(), nullable=False),
+        pa.field(TEXT, PARTS_TYPE if parts else TEXT_TYPE),
+    ]
+    return pa.schema([*own, *checked_metadata_fields(metadata_fields)])
+
+
+def chunk_schema(
+    chunker: ChunkSettings,
+    metadata_fields: Iterable[pa.Field[Any]] = (),
+    *,
+    include_text: bool = True,
+) -> pa.Schema:
+    """The one schema of chunk tables, whose metadata says how the chunks were made.
+
+    Args:
+        chunker: The chunker whose settings, tokenizer and fingerprint are recorded.
+        metadata_fields: Columns carried through from the documents, in this order after the chunk's own.
+        include_text: Whether rows carry the chunk's text.
+
+    Raises:
+        ValueError: If a metadata column has a name that documents or chunks use themselves.
+
+    Example:
+        >>> chunk_schema(Chunker(SplitOptions()), [pa.field("lang", pa.string())], include_text=False).names
+        ['chunk_id', 'doc_id', 'chunk_index', 'start', 'end', 'token_count', 'text_hash', 'doc_hash', 'lang']
+    """
+    text = [pa.field(TEXT, TEXT_TYPE, nullable=False)] if include_text else []
+    extra = checked_metadata_fields(metadata_fields)
+    return pa.schema([*_BEFORE_TEXT, *text, *_AFTER_TEXT, *extra], metadata=schema_metadata(chunker))
+
+
+def checked_metadata_fields(fields: Iterable[pa.Field[Any]]) -> list[pa.Field[Any]]:
+    """The fields, all nullable and without metadata of their own, once their names are known to be free.
+
+    Raises:
+        ValueError: If a name is used twice, or is one that documents or chunks use themselves.
+    """
+    checked: dict[str, pa.Field[Any]] = {}
+    for field in fields:
+        if field.name in DOCUMENT_COLUMNS[:1] + CHUNK_COLUMNS:
+            raise ValueError(
+                f"metadata column {field.name!r} has the name of a chunk column; rename it in the documents. "
+                f"Names in use: {', '.join(CHUNK_COLUMNS)}"
+            )
+        if field.name in checked:
+            raise ValueError(f"metadata column {field.name!r} is given twice; name it once")
+        checked[field.name] = pa.field(field.name, field.type)
+    return list(checked.values())
+
+
+def schema_metadata(chunker: ChunkSettings) -> dict[bytes | str, bytes | str]:
+    """Schema metadata: every split option, the tokenizer and the product version, keys `llm_splitter.*`."""
+    return {
+        f"{METADATA_PREFIX}{name}".encode(): str(value).encode()
+        for name, value in chunk_settings(chunker).items()
+    }
+
+
+def chunk_settings(chunker: ChunkSettings) -> dict[str, Any]:
+    """The settings that decide the chunks, as plain values for schema metadata and manifests.
+
+    A splitter that is not a name is recorded by the name the chunker gives it.
+    """
+    options = chunker.options
+    return {
+        "chunk_size": options.chunk_size,
+        "chunk_overlap": options.chunk_overlap,
+        "chunk_strategy": options.chunk_strategy,
+        "splitter": options.splitter if isinstance(options.splitter, str) else chunker.tokenizer_name,
+        "offset_unit": options.offset_unit,
+        "paragraph_break": options.paragraph_break,
+        "strict_size": options.strict_size,
+        "tokenizer": chunker.tokenizer_name,
+        "tokenizer_version": chunker.tokenizer_version,
+        "fingerprint": chunker.fingerprint,
+        "product_version": product_version(),
+    }
+
+
+class TableCoder(beam.coders.Coder):
+    """Encodes a `pa.Table` as a compressed Arrow IPC stream.
+
+    A slice is written as the rows it shows: pickle, Beam's default, carries the whole buffer behind it.
+    Equal tables may be chunked differently inside, so encoded tables are no keys.
+    """
+
+    _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
+
+    def encode(self, value: pa.Table) -> bytes:
+        """The table's rows and schema as bytes."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, value.schema, options=self._OPTIONS) as writer:
+            writer.write_table(value)
+        return sink.getvalue().to_pybytes()
+
+    def decode(self, encoded: bytes) -> pa.Table:
+        """The table that was encoded."""
+        with pa.ipc.open_stream(encoded) as reader:
+            return reader.read_all()
+
+    def estimate_size(self, value: pa.Table) -> int:
+        """Bytes of the table in memory: Beam asks often, and encoding to find out costs as much as sending."""
+        return value.nbytes
+
+    def is_deterministic(self) -> bool:
+        """No: see the class."""
+        return False
+
+    def to_type_hint(self) -> type:
+        """The type that this coder carries."""
+        return pa.Table
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return TableCoder, ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+typecoders.registry.register_coder(pa.Table, TableCoder)
