@@ -1,4 +1,4 @@
-"""The Arrow schemas of documents, chunks and failures, and the coder of tables between Beam steps."""
+"""The Arrow schemas of documents, chunks and failures."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from importlib import metadata as package_metadata
 from typing import Any, Protocol
 
-import apache_beam as beam
 import pyarrow as pa
-from apache_beam.coders import typecoders
 
 DOC_ID = "doc_id"
 SOURCE = "source"
@@ -120,9 +118,11 @@ def chunk_schema(
         >>> chunk_schema(Chunker(SplitOptions()), [pa.field("lang", pa.string())], include_text=False).names
         ['chunk_id', 'doc_id', 'chunk_index', 'start', 'end', 'token_count', 'text_hash', 'doc_hash', 'lang']
     """
-    text = [pa.field(TEXT, TEXT_TYPE, nullable=False)] if include_text else []
-    extra = checked_metadata_fields(metadata_fields)
-    return pa.schema([*_BEFORE_TEXT, *text, *_AFTER_TEXT, *extra], metadata=schema_metadata(chunker))
+    fields: list[pa.Field[Any]] = list(_BEFORE_TEXT)
+    if include_text:
+        fields.append(pa.field(TEXT, TEXT_TYPE, nullable=False))
+    fields += [*_AFTER_TEXT, *checked_metadata_fields(metadata_fields)]
+    return pa.schema(fields, metadata=schema_metadata(chunker))
 
 
 def checked_metadata_fields(fields: Iterable[pa.Field[Any]]) -> list[pa.Field[Any]]:
@@ -171,49 +171,3 @@ def chunk_settings(chunker: ChunkSettings) -> dict[str, Any]:
         "fingerprint": chunker.fingerprint,
         "product_version": product_version(),
     }
-
-
-class TableCoder(beam.coders.Coder):
-    """Encodes a `pa.Table` as a compressed Arrow IPC stream.
-
-    A slice is written as the rows it shows: pickle, Beam's default, carries the whole buffer behind it.
-    Equal tables may be chunked differently inside, so encoded tables are no keys.
-    """
-
-    _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
-
-    def encode(self, value: pa.Table) -> bytes:
-        """The table's rows and schema as bytes."""
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, value.schema, options=self._OPTIONS) as writer:
-            writer.write_table(value)
-        return sink.getvalue().to_pybytes()
-
-    def decode(self, encoded: bytes) -> pa.Table:
-        """The table that was encoded."""
-        with pa.ipc.open_stream(encoded) as reader:
-            return reader.read_all()
-
-    def estimate_size(self, value: pa.Table) -> int:
-        """Bytes of the table in memory: Beam asks often, and encoding to find out costs as much as sending."""
-        return value.nbytes
-
-    def is_deterministic(self) -> bool:
-        """No: see the class."""
-        return False
-
-    def to_type_hint(self) -> type:
-        """The type that this coder carries."""
-        return pa.Table
-
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        return TableCoder, ()
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
-
-    def __hash__(self) -> int:
-        return hash(type(self))
-
-
-typecoders.registry.register_coder(pa.Table, TableCoder)
