@@ -1,0 +1,177 @@
+"""The job's settings, each with its default and its description in one place.
+
+The command line (`pipeline/flags.py`) and the settings files (`configs/*.yaml`) are made from these models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ByteSize, ConfigDict, Field, ValidationError, model_validator
+
+from llm_splitter import SplitOptions
+from pipeline.config_errors import explain
+from pipeline.config_file import read_config_file
+from pipeline.config_values import BeamFlags, Bytes, Columns, ParagraphBreak, Paths, Threshold, WholeNumber
+from pipeline.custom_splitter import import_splitter, is_import_path
+
+_DEFAULTS = SplitOptions()
+_Settings = TypeVar("_Settings", bound="Settings")
+
+
+class Settings(BaseModel):
+    """Base of all groups of settings: immutable, and strict about unknown names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DocumentSettings(Settings, title="Documents"):
+    """What is read."""
+
+    input: Paths = Field(
+        description="Files to read: paths or patterns such as 'docs/*.parquet', one or several."
+    )
+    input_format: Literal["auto", "parquet", "jsonl", "csv", "arrow", "text"] = Field(
+        "auto", description="What the files are; auto goes by the ending of each file's name."
+    )
+    id_column: str | None = Field(
+        None,
+        description="Column with the document's id; without one, ids are path#row (a text file: its path).",
+    )
+    text_column: str = Field(
+        "text", description="Column with the text, or with a list of texts (a document in parts)."
+    )
+    metadata_columns: Columns = Field(
+        {},
+        description="Columns carried through to the chunk rows: names, or with a type: price:double.",
+    )
+    binary_text: bool = Field(False, description="Take a text column of Arrow type binary as UTF-8.")
+    verify_checksums: bool = Field(
+        False, description="Check the page checksums of Parquet files while reading."
+    )
+    max_line_bytes: Bytes = Field(
+        ByteSize(256 * 2**20),
+        description="A longer line in a JSON Lines file fails, that line alone (64MiB, 1GB, ...).",
+    )
+
+
+class SplitSettings(Settings, title="Splitting"):
+    """How texts are cut; the same names as in `llm_splitter.split`."""
+
+    splitter: str = Field(
+        _DEFAULTS.splitter,
+        description="What is counted: characters, words, sentences, lines, a tiktoken encoding such as "
+        "cl100k_base, a Hugging Face tokenizer.json, or package.module:callable.",
+    )
+    chunk_size: WholeNumber = Field(
+        _DEFAULTS.chunk_size, description="Most parts (tokens, words, ...) in one chunk."
+    )
+    chunk_overlap: WholeNumber = Field(
+        _DEFAULTS.chunk_overlap,
+        description="Parts that a chunk repeats from the one before it; less than chunk_size.",
+    )
+    chunk_strategy: str = Field(
+        _DEFAULTS.chunk_strategy,
+        description="character fills each chunk; paragraph ends chunks between paragraphs.",
+    )
+    paragraph_break: ParagraphBreak = Field(
+        _DEFAULTS.paragraph_break,
+        description=r"What divides paragraphs: '\n\n', or blank_line for any kind of empty line.",
+    )
+    offset_unit: str = Field(
+        _DEFAULTS.offset_unit,
+        description="Unit of start and end: codepoint (Python, SQL), utf16 (JavaScript), utf8 (bytes).",
+    )
+    strict_size: bool = Field(
+        _DEFAULTS.strict_size, description="Hold every chunk's own text, encoded alone, to chunk_size tokens."
+    )
+    engine: Literal["auto", "tiktoken", "quicktok"] = Field(
+        "auto", description="Which package encodes; the chunks are the same."
+    )
+
+    @model_validator(mode="after")
+    def _splittable(self) -> SplitSettings:
+        try:
+            self.split_options()
+        except TypeError as error:
+            raise ValueError(str(error)) from error
+        return self
+
+    def split_options(self) -> SplitOptions:
+        """The options that the core works with.
+
+        Raises:
+            ValueError: a value is outside what the core allows, or the splitter cannot be imported.
+        """
+        return SplitOptions(
+            splitter=import_splitter(self.splitter) if is_import_path(self.splitter) else self.splitter,
+            chunk_size=self.chunk_size,
+            chunk_overlap=self.chunk_overlap,
+            chunk_strategy=self.chunk_strategy,
+            paragraph_break=self.paragraph_break,
+            offset_unit=self.offset_unit,
+            strict_size=self.strict_size,
+        )
+
+
+class OutputSettings(Settings, title="Chunk rows"):
+    """What is written, and where."""
+
+    output: str = Field(description="Folder for chunks-*, failures-* and manifest.json; replaced as a whole.")
+    text: bool = Field(
+        True, description="Write each chunk's text; without it, rows lead back to the text by offsets."
+    )
+    format: Literal["parquet", "arrow", "jsonl"] = Field("parquet", description="Format of the chunk files.")
+
+
+class RunSettings(Settings, title="Job"):
+    """How the job runs."""
+
+    max_failures: Threshold = Field(
+        None, description="Fail the job above this many failures (10) or this share of the documents (1%)."
+    )
+    beam_options: BeamFlags = Field(
+        (),
+        description="Options for Apache Beam, such as a runner; on the command line write them after `--`.",
+    )
+
+
+class JobConfig(RunSettings, OutputSettings, SplitSettings, DocumentSettings):
+    """Everything that one job needs to know, checked as a whole when it is built.
+
+    >>> JobConfig(input="docs/*.parquet", output="out", chunk_size="256").chunk_size
+    256
+    """
+
+
+def load_settings(
+    model: type[_Settings], path: str | Path | None = None, overrides: Mapping[str, Any] | None = None
+) -> _Settings:
+    """Settings from a file and from the command line, which wins; Beam options from both are joined.
+
+    Args:
+        model: `JobConfig`, or one group of its settings.
+        path: a YAML file with settings.
+        overrides: settings by name, as given on the command line.
+
+    Raises:
+        SettingsError: one line for each problem, naming where the setting was written.
+    """
+    from_file = read_config_file(path) if path is not None else {}
+    given = dict(overrides or {})
+    origins = {key: f"{path}: {key}" for key in from_file} | {
+        key: f"--{key.replace('_', '-')}" for key in given
+    }
+    try:
+        return model.model_validate(_joined(from_file, given))
+    except ValidationError as error:
+        raise explain(error, list(model.model_fields), origins) from error
+
+
+def _joined(from_file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    joined = {**from_file, **given}
+    if "beam_options" in from_file and "beam_options" in given:
+        joined["beam_options"] = [from_file["beam_options"], given["beam_options"]]
+    return joined
