@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ByteSize, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, ValidationError, model_validator
 
-from llm_splitter import SplitOptions
+from llm_splitter.options import SplitOptions
+from llm_splitter.types import ChunkStrategy, OffsetUnit, ParagraphBreak
 from pipeline.config_errors import explain
 from pipeline.config_file import read_config_file
-from pipeline.config_values import BeamFlags, Bytes, Columns, ParagraphBreak, Paths, Threshold, WholeNumber
+from pipeline.config_values import BeamFlags, Bytes, Columns, Paths, Threshold, WholeNumber, unescape_newlines
 from pipeline.custom_splitter import import_splitter, is_import_path
 
 _DEFAULTS = SplitOptions()
@@ -61,7 +62,7 @@ class SplitSettings(Settings, title="Splitting"):
     """How texts are cut; the same names as in `llm_splitter.split`."""
 
     splitter: str = Field(
-        _DEFAULTS.splitter,
+        str(_DEFAULTS.splitter),
         description="What is counted: characters, words, sentences, lines, a tiktoken encoding such as "
         "cl100k_base, a Hugging Face tokenizer.json, or package.module:callable.",
     )
@@ -72,15 +73,15 @@ class SplitSettings(Settings, title="Splitting"):
         _DEFAULTS.chunk_overlap,
         description="Parts that a chunk repeats from the one before it; less than chunk_size.",
     )
-    chunk_strategy: str = Field(
+    chunk_strategy: ChunkStrategy = Field(
         _DEFAULTS.chunk_strategy,
         description="character fills each chunk; paragraph ends chunks between paragraphs.",
     )
-    paragraph_break: ParagraphBreak = Field(
+    paragraph_break: Annotated[ParagraphBreak, BeforeValidator(unescape_newlines)] = Field(
         _DEFAULTS.paragraph_break,
         description=r"What divides paragraphs: '\n\n', or blank_line for any kind of empty line.",
     )
-    offset_unit: str = Field(
+    offset_unit: OffsetUnit = Field(
         _DEFAULTS.offset_unit,
         description="Unit of start and end: codepoint (Python, SQL), utf16 (JavaScript), utf8 (bytes).",
     )

@@ -126,7 +126,6 @@ def _flags_of(name: object, setting: object) -> Iterable[str]:
 WholeNumber = Annotated[int, BeforeValidator(not_a_bool)]
 Bytes = Annotated[ByteSize, BeforeValidator(not_a_bool)]
 Paths = Annotated[tuple[str, ...], BeforeValidator(as_paths)]
-ParagraphBreak = Annotated[str, BeforeValidator(unescape_newlines)]
 Columns = Annotated[dict[str, str | None], BeforeValidator(as_columns)]
 Threshold = Annotated[int | float | None, PlainValidator(as_threshold)]
 BeamFlags = Annotated[tuple[str, ...], BeforeValidator(as_flags)]

@@ -33,13 +33,13 @@ def import_splitter(path: str) -> Callable[[str], list[Any]]:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:
-        raise ValueError(f"splitter {path!r}: module {module_name} cannot be imported: {error}") from error
+        raise ValueError(f"splitter: {path!r}: module {module_name} cannot be imported: {error}") from error
     try:
         splitter = operator.attrgetter(name)(module)
     except AttributeError:
-        raise ValueError(f"splitter {path!r}: module {module_name} has no {name}") from None
+        raise ValueError(f"splitter: {path!r}: module {module_name} has no {name}") from None
     if not callable(splitter):
         raise ValueError(
-            f"splitter {path!r}: {name} is a {type(splitter).__name__}, not a callable str -> list"
+            f"splitter: {path!r}: {name} is a {type(splitter).__name__}, not a callable str -> list"
         )
     return splitter  # type: ignore[no-any-return]

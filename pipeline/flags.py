@@ -1,0 +1,73 @@
+"""The settings as command-line flags: one for each field of a settings model, described by the field itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin
+
+from cyclopts import Group, Parameter
+from pydantic import BaseModel, ByteSize
+from pydantic.fields import FieldInfo
+
+
+def flags(model: type[BaseModel]) -> Any:
+    """A typed dictionary with a flag for each setting; those that are not given stay absent from it.
+
+    Values stay as written, so that the model checks them in one place, wherever they come from.
+
+    Args:
+        model: the settings; each class it inherits from is a section of the help, under the class's title.
+    """
+    fields = {
+        name: Annotated[_written_as(field), _parameter(field, group)]  # type: ignore[misc]
+        for group, names in _sections(model)
+        for name, field in names.items()
+    }
+    return TypedDict(f"{model.__name__}Flags", fields, total=False)  # type: ignore[operator]
+
+
+def _sections(model: type[BaseModel]) -> Iterable[tuple[Group, dict[str, FieldInfo]]]:
+    sections = [kind for kind in reversed(model.__mro__) if kind.__dict__.get("__annotations__")]
+    for order, kind in enumerate(sections):
+        fields = {name: field for name, field in model.model_fields.items() if name in kind.__annotations__}
+        if issubclass(kind, BaseModel) and fields:
+            yield Group(kind.model_config.get("title", kind.__name__), sort_key=order), fields
+
+
+def _parameter(field: FieldInfo, group: Group) -> Parameter:
+    return Parameter(
+        help=f"{field.description}{_choices(field)}{_default(field)}",
+        group=group,
+        consume_multiple=_holds_many(field),
+        negative_iterable=(),
+    )
+
+
+def _written_as(field: FieldInfo) -> Any:
+    if field.annotation is bool:
+        return bool
+    return list[str] if _holds_many(field) else str
+
+
+def _holds_many(field: FieldInfo) -> bool:
+    return get_origin(field.annotation) in (tuple, dict)
+
+
+def _choices(field: FieldInfo) -> str:
+    if get_origin(field.annotation) is not Literal:
+        return ""
+    return f" [choices: {', '.join(map(_shown, get_args(field.annotation)))}]"
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required() or field.default in (None, (), {}):
+        return ""
+    return f" [default: {_shown(field.default)}]"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, ByteSize):
+        return value.human_readable()
+    return repr(str(value)).strip("'\"")
