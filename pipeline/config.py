@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, ValidationError, model_validator
 
-from llm_splitter.options import SplitOptions
+from llm_splitter import Chunker, SplitOptions
 from llm_splitter.types import ChunkStrategy, OffsetUnit, ParagraphBreak
-from pipeline.config_errors import explain
+from pipeline.config_errors import SettingsError, explain
 from pipeline.config_file import read_config_file
 from pipeline.config_values import BeamFlags, Bytes, Columns, Paths, Threshold, WholeNumber, unescape_newlines
 from pipeline.custom_splitter import import_splitter, is_import_path
@@ -115,6 +115,24 @@ class SplitSettings(Settings, title="Splitting"):
             offset_unit=self.offset_unit,
             strict_size=self.strict_size,
         )
+
+    def chunker(self) -> Chunker:
+        """The chunker with these settings, its tokenizer loaded.
+
+        Raises:
+            SettingsError: no such splitter or encoding, or its vocabulary cannot be had.
+        """
+        try:
+            return Chunker(self.split_options(), engine=self.engine)
+        except (ValueError, TypeError, OSError, ImportError) as error:
+            raise SettingsError(f"splitter: {' '.join(str(error).split())}") from error
+
+    @property
+    def counted(self) -> str:
+        """What chunk_size and token counts count, in the plural."""
+        if self.splitter in ("characters", "words", "sentences", "lines"):
+            return self.splitter
+        return "parts" if is_import_path(self.splitter) else "tokens"
 
 
 class OutputSettings(Settings, title="Chunk rows"):

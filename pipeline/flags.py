@@ -1,7 +1,8 @@
-"""The settings as command-line flags: one for each field of a settings model, described by the field itself."""
+"""The settings as command-line flags: one for each field of a settings model, described by the field."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin
 
@@ -19,7 +20,7 @@ def flags(model: type[BaseModel]) -> Any:
         model: the settings; each class it inherits from is a section of the help, under the class's title.
     """
     fields = {
-        name: Annotated[_written_as(field), _parameter(field, group)]  # type: ignore[misc]
+        name: Annotated[_written_as(field), _parameter(field, group)]
         for group, names in _sections(model)
         for name, field in names.items()
     }
@@ -27,11 +28,11 @@ def flags(model: type[BaseModel]) -> Any:
 
 
 def _sections(model: type[BaseModel]) -> Iterable[tuple[Group, dict[str, FieldInfo]]]:
-    sections = [kind for kind in reversed(model.__mro__) if kind.__dict__.get("__annotations__")]
-    for order, kind in enumerate(sections):
-        fields = {name: field for name, field in model.model_fields.items() if name in kind.__annotations__}
+    for order, kind in enumerate(reversed(model.__mro__)):
+        own = inspect.get_annotations(kind)
+        fields = {name: field for name, field in model.model_fields.items() if name in own}
         if issubclass(kind, BaseModel) and fields:
-            yield Group(kind.model_config.get("title", kind.__name__), sort_key=order), fields
+            yield Group(kind.model_config.get("title") or kind.__name__, sort_key=order), fields
 
 
 def _parameter(field: FieldInfo, group: Group) -> Parameter:

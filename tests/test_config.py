@@ -150,7 +150,8 @@ def test_the_two_characters_backslash_n_are_a_line_feed():
         (
             "max_line_bytes",
             "3 parsec",
-            "--max-line-bytes: '3 parsec' is not allowed, must be a size such as 64MiB, 500MB or a number of bytes",
+            "--max-line-bytes: '3 parsec' is not allowed, "
+            "must be a size such as 64MiB, 500MB or a number of bytes",
         ),
         ("text_column", 5, "--text-column: 5 is not allowed, must be text"),
         ("input", [], "--input: [] is not allowed, must be a path or pattern, or a list of them"),

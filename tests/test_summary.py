@@ -1,0 +1,83 @@
+"""The table that ends a job."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from pipeline.manifest import Manifest, OutputFile, TokenSummary
+from pipeline.summary import summary_table
+
+
+def manifest(**changes: object) -> Manifest:
+    values = {
+        "settings": {},
+        "chunking": {},
+        "counters": {
+            "documents_read": 1234,
+            "documents_chunked": 1200,
+            "documents_empty": 30,
+            "documents_failed": 4,
+            "chunks": 10_000,
+            "text_bytes": 34_567_890,
+        },
+        "token_count": TokenSummary(3, 500, 512, 512),
+        "failures": {"read: JSONDecodeError": 3, "chunk: ValueError": 1, "read: OSError": 1},
+        "files": (
+            OutputFile("chunks-00000-of-00002.parquet", 6000, 7_000_000, "a"),
+            OutputFile("chunks-00001-of-00002.parquet", 4000, 5_000_000, "b"),
+            OutputFile("failures-00000-of-00001.parquet", 5, 900_000, "c"),
+        ),
+        "started": "2025-01-01T00:00:00Z",
+        "seconds": 10.0,
+    }
+    return Manifest(**(values | changes))
+
+
+def lines(shown: Manifest, counted: str = "tokens") -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=100).print(summary_table(shown, "out/job", counted))
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def test_the_whole_story_of_a_job():
+    assert lines(manifest()) == [
+        "documents read           1,234",
+        "  chunked                1,200",
+        "  empty                  30",
+        "  failed                 4",
+        "failures                 5",
+        "  read: JSONDecodeError  3",
+        "  chunk: ValueError      1",
+        "  read: OSError          1",
+        "chunks                   10,000",
+        "tokens in a chunk        min 3, median 500, p95 512, max 512",
+        "text                     34.6 MB in 10.0 s (3.5 MB/s)",
+        "output                   out/job (2 chunk files, 12.0 MB)",
+    ]
+
+
+def test_a_job_without_failures_does_not_speak_of_reasons():
+    assert not [line for line in lines(manifest(failures={})) if line.startswith("failures")]
+
+
+def test_a_job_without_chunks():
+    shown = lines(manifest(token_count=TokenSummary(), counters={}, failures={}), counted="words")
+    assert "words in a chunk  no chunks" in shown
+
+
+def test_characters_over_the_budget_are_told():
+    shown = lines(manifest(counters={"over_budget_chunks": 2}))
+    assert "  over budget            2 (single characters of many tokens)" in shown
+
+
+def test_many_reasons_are_cut_short_but_counted():
+    shown = lines(manifest(failures={f"read: Error{n:02}": 20 - n for n in range(15)}))
+    assert "failures           195" in shown
+    assert "  read: Error00    20" in shown
+    assert "  5 other reasons  40" in shown
+
+
+def test_a_long_job_is_told_in_minutes():
+    assert "text                     34.6 MB in 2:05 (0.3 MB/s)" in lines(manifest(seconds=125.0))
