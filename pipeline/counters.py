@@ -47,5 +47,5 @@ def count(name: str, amount: int = 1) -> None:
         >>> count("documents_read", table.num_rows)
     """
     if amount:
-        Metrics.counter(NAMESPACE, name).inc(amount)  # type: ignore[no-untyped-call]
+        Metrics.counter(NAMESPACE, name).inc(amount)
         LIVE.add(name, amount)

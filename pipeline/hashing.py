@@ -30,7 +30,7 @@ def hash_slices(
     data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
 ) -> Digests:
     """The digests of `data[start:end]`, one row of 16 bytes each."""
-    view = memoryview(data)
+    view = data.data
     blake2b = hashlib.blake2b
     digests = b"".join(
         [

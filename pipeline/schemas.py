@@ -7,6 +7,7 @@ from importlib import metadata as package_metadata
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 DOC_ID = "doc_id"
 SOURCE = "source"
@@ -150,6 +151,15 @@ def schema_metadata(chunker: ChunkSettings) -> dict[bytes | str, bytes | str]:
         f"{METADATA_PREFIX}{name}".encode(): str(value).encode()
         for name, value in chunk_settings(chunker).items()
     }
+
+
+def failed_documents(failures: pa.Table) -> int:
+    """How many failure rows stand for a document; the others stand for a file or a row group of unknown rows.
+
+    Those have no position, or only `row group N`.
+    """
+    not_documents = pc.match_substring_regex(failures.column(POSITION), r"^(row group \d+)?$")
+    return int(failures.num_rows - pc.sum(not_documents, min_count=0).as_py())
 
 
 def chunk_settings(chunker: ChunkSettings) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import apache_beam as beam
 import pyarrow as pa
 from apache_beam.coders import typecoders
@@ -21,7 +23,7 @@ class TableCoder(beam.coders.Coder):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, value.schema, options=self._OPTIONS) as writer:
             writer.write_table(value)
-        return sink.getvalue().to_pybytes()
+        return bytes(sink.getvalue())
 
     def decode(self, encoded: bytes) -> pa.Table:
         """The table that was encoded."""
@@ -30,13 +32,13 @@ class TableCoder(beam.coders.Coder):
 
     def estimate_size(self, value: pa.Table) -> int:
         """Bytes of the table in memory: Beam asks often, and encoding to find out would cost too much."""
-        return value.nbytes
+        return int(value.nbytes)
 
     def is_deterministic(self) -> bool:
         """No: see the class."""
         return False
 
-    def to_type_hint(self) -> type:
+    def to_type_hint(self) -> Any:
         """The type that this coder carries."""
         return pa.Table
 

@@ -67,7 +67,7 @@ def gather_text(data: npt.NDArray[np.uint8], starts: Positions, ends: Positions)
         offsets = np.concatenate((starts[:1], ends)) - starts[0]
         content = pa.py_buffer(data[starts[0] : ends[-1]])
     else:
-        view = memoryview(data)
+        view = data.data
         pieces = [view[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
         offsets = np.concatenate(([0], np.cumsum(ends - starts, dtype=np.int64)))
         content = pa.py_buffer(b"".join(pieces))
@@ -81,7 +81,8 @@ def _one_array(column: pa.ChunkedArray[Any] | pa.Array[Any]) -> pa.Array[Any]:
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    kinds = pa.types
+    return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
 
 
 def _as_large_string(array: pa.Array[Any]) -> pa.Array[Any]:

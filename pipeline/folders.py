@@ -1,0 +1,82 @@
+"""Files and folders on any file system that Beam knows: the few operations that writing an output needs."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from apache_beam.io.filesystem import CompressionTypes
+from apache_beam.io.filesystems import FileSystems
+
+
+def join(folder: str, name: str) -> str:
+    """The path of a file in a folder."""
+    return FileSystems.join(folder, name)
+
+
+def base_name(path: str) -> str:
+    """The last part of a path."""
+    return cast(str, FileSystems.split(path)[1])
+
+
+def create(path: str) -> BinaryIO:
+    """A new file, open for writing bytes as they are; missing folders are made."""
+    return FileSystems.create(path, compression_type=CompressionTypes.UNCOMPRESSED)
+
+
+def open_file(path: str) -> BinaryIO:
+    """A file, open for reading bytes as they are."""
+    return FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED)
+
+
+def exists(path: str) -> bool:
+    """Whether there is such a file or folder."""
+    return bool(FileSystems.exists(path))
+
+
+def list_files(folder: str, below: str | None = None) -> list[str]:
+    """Paths of the files in a folder, or in those folders in it whose name begins with `below`.
+
+    Example:
+        >>> list_files("out", ".staging-")
+        ['out/.staging-1/a.part']
+    """
+    if is_local(folder):  # Beam would walk through everything below
+        found = Path(folder).glob("*" if below is None else f"{below}*/*")
+        return sorted(str(path) for path in found if path.is_file())
+    pattern = join(_literal(folder), "*" if below is None else f"{_literal(below)}*/*")
+    return sorted(found.path for found in FileSystems.match([pattern])[0].metadata_list)
+
+
+def rename(moves: Mapping[str, str]) -> None:
+    """Give files new paths; on local disks a file that stands there already is replaced."""
+    for sources in _portions(list(moves)):
+        FileSystems.rename(sources, [moves[source] for source in sources])
+
+
+def delete_files(paths: Sequence[str]) -> None:
+    """Remove files, and on local disks the folders that are empty then, if their names begin with a dot."""
+    for portion in _portions(paths):
+        FileSystems.delete([_literal(path) for path in portion])
+    for folder in {Path(path).parent for path in paths if is_local(path)}:
+        if folder.name.startswith("."):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+def is_local(path: str) -> bool:
+    """Whether a path is on a disk of this machine."""
+    return FileSystems.get_filesystem(path).scheme() is None
+
+
+def _portions(paths: Sequence[str]) -> list[list[str]]:
+    size = FileSystems.get_chunk_size(paths[0]) if paths else 1
+    return [list(paths[first : first + size]) for first in range(0, len(paths), size)]
+
+
+def _literal(path: str) -> str:
+    """The path as a pattern that matches nothing else."""
+    return re.sub(r"([*?\[])", r"[\1]", path)
