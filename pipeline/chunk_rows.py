@@ -255,5 +255,5 @@ def _table(schema: pa.Schema, columns: dict[str, Any]) -> pa.Table:
 
 def _column(values: Any, kind: pa.DataType) -> Any:
     if isinstance(values, np.ndarray):
-        return pa.array(values.astype(kind.to_pandas_dtype(), copy=False), kind)
+        values = pa.array(values)
     return values if values.type == kind else values.cast(kind)

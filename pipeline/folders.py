@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -58,13 +58,18 @@ def rename(moves: Mapping[str, str]) -> None:
 
 
 def delete_files(paths: Sequence[str]) -> None:
-    """Remove files, and on local disks the folders that are empty then, if their names begin with a dot."""
+    """Remove files."""
     for portion in _portions(paths):
         FileSystems.delete([_literal(path) for path in portion])
-    for folder in {Path(path).parent for path in paths if is_local(path)}:
-        if folder.name.startswith("."):
-            with contextlib.suppress(OSError):
-                folder.rmdir()
+
+
+def delete_below(folder: str, below: str) -> None:
+    """Remove those folders in a folder whose name begins with `below`, with all that is in them."""
+    if is_local(folder):
+        for found in Path(folder).glob(f"{below}*/"):
+            shutil.rmtree(found, ignore_errors=True)
+    else:
+        delete_files(list_files(folder, below))
 
 
 def is_local(path: str) -> bool:

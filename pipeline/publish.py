@@ -118,12 +118,12 @@ def publish(output: Output, shards: Iterable[Shard], counts: Mapping[str, int]) 
 
 def sweep(folder: str) -> None:
     """Remove what this and earlier runs have left in staging folders."""
-    folders.delete_files(folders.list_files(folder, below=STAGING_PREFIX))
+    folders.delete_below(folder, STAGING_PREFIX)
 
 
 def discard(output: Output) -> None:
     """Remove what a failed run has written so far."""
-    folders.delete_files(folders.list_files(output.folder, below=f"{STAGING_PREFIX}{output.run}"))
+    folders.delete_below(output.folder, f"{STAGING_PREFIX}{output.run}")
 
 
 def exceeds(max_failures: int | float | None, counters: Mapping[str, int]) -> bool:

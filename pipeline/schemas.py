@@ -154,12 +154,13 @@ def schema_metadata(chunker: ChunkSettings) -> dict[bytes | str, bytes | str]:
 
 
 def failed_documents(failures: pa.Table) -> int:
-    """How many failure rows stand for a document; the others stand for a file or a row group of unknown rows.
+    """How many failure rows stand for a document each.
 
-    Those have no position, or only `row group N`.
+    The others stand for a file or a row group that could not be read: position empty, or `row group N`.
     """
-    not_documents = pc.match_substring_regex(failures.column(POSITION), r"^(row group \d+)?$")
-    return int(failures.num_rows - pc.sum(not_documents, min_count=0).as_py())
+    vague = pc.match_substring_regex(failures.column(POSITION), r"^(row group \d+)?$")
+    unread = pc.and_(vague, pc.equal(failures.column("stage"), "read"))
+    return int(failures.num_rows - pc.sum(unread, min_count=0).as_py())
 
 
 def chunk_settings(chunker: ChunkSettings) -> dict[str, Any]:

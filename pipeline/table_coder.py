@@ -8,6 +8,9 @@ import apache_beam as beam
 import pyarrow as pa
 from apache_beam.coders import typecoders
 
+TABLE = pa.Table
+"""The element type of tables; steps that declare it get the coder below."""
+
 
 class TableCoder(beam.coders.Coder):
     """Encodes a `pa.Table` as a compressed Arrow IPC stream.

@@ -10,7 +10,7 @@ from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
-from apache_beam.pvalue import AsSingleton, PCollection
+from apache_beam.pvalue import AsSingleton, DoOutputsTuple, PCollection
 from apache_beam.transforms.combiners import ToListCombineFn
 from apache_beam.transforms.window import GlobalWindow, GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
@@ -19,11 +19,9 @@ from pipeline.manifest import MANIFEST_NAME, add_counts
 from pipeline.publish import Output, publish
 from pipeline.shard_files import check_format
 from pipeline.shards import Kind, Shard, ShardWriter
-from pipeline.table_coder import TableCoder
+from pipeline.table_coder import TABLE
 
 Counts = dict[str, int]
-
-__all__ = ["TableCoder", "WriteChunks"]  # importing the coder registers it for pa.Table
 
 
 class WriteChunks(beam.PTransform[Any, Any]):
@@ -85,12 +83,13 @@ class WriteChunks(beam.PTransform[Any, Any]):
             for kind in ("chunks", "failures")
             if kind in given
         ]
-        return (
+        manifest_path: PCollection[str] = (
             shards
             | "Join shards" >> beam.Flatten()
             | "List shards" >> beam.CombineGlobally(ToListCombineFn())
             | "Publish" >> beam.Map(_publish, self.output, _sum_of_counts(given)).with_output_types(str)
         )
+        return manifest_path
 
 
 class _WriteShards(beam.DoFn):
@@ -104,7 +103,7 @@ class _WriteShards(beam.DoFn):
         self._abandon()
         self._writer = self._output.writer(self._kind)
 
-    def process(self, table: pa.Table) -> None:
+    def process(self, table: TABLE) -> None:
         assert self._writer is not None
         self._writer.write(table)
 
@@ -130,7 +129,7 @@ def _by_name(inputs: Any) -> dict[str, Any]:
     Raises:
         ValueError: If a name is unknown, chunks are missing, or a PCollection is unbounded.
     """
-    given = dict(inputs) if isinstance(inputs, Mapping) else {"chunks": inputs}
+    given = _as_mapping(inputs)
     if "chunks" not in given or set(given) - {"chunks", "failures", "counts"}:
         raise ValueError(
             f"WriteChunks takes chunks, and as wanted failures and counts; it was given {sorted(given)}"
@@ -142,6 +141,12 @@ def _by_name(inputs: Any) -> dict[str, Any]:
                 "write the windows of a stream with apache_beam.io.fileio.WriteToFiles"
             )
     return given
+
+
+def _as_mapping(inputs: Any) -> dict[str, Any]:
+    if isinstance(inputs, DoOutputsTuple):  # what ChunkDocuments returns
+        return {name: inputs[name] for name in ("chunks", "failures", "counts")}
+    return dict(inputs) if isinstance(inputs, Mapping) else {"chunks": inputs}
 
 
 def _sum_of_counts(given: Mapping[str, Any]) -> AsSingleton | Counts:
