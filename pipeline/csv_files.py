@@ -1,0 +1,183 @@
+"""CSV and TSV files -> document tables: a record is a document, and a bad record fails alone. No Beam."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.conversion import Converted, is_string, typed_rows
+from pipeline.documents import Failure, MiB, Places, ReadBatch, ReadOptions, assemble, join_text
+from pipeline.lines import LineSplitter, LongLine
+from pipeline.parquet_files import check_columns
+from pipeline.schemas import TEXT_TYPE
+
+_BATCH_CHARACTERS = MiB
+_BATCH_ROWS = 16_384
+
+
+def read_csv(
+    blocks: Iterable[bytes], path: str, options: ReadOptions, delimiter: str = ","
+) -> Iterator[ReadBatch]:
+    """The documents of a CSV file whose first record names the columns.
+
+    Fields may be quoted with `"` and then hold line ends. Every field is a string, until metadata columns are cast
+    to their types (an empty field is null there). Records are counted from 0, blank lines left out.
+
+    Args:
+        blocks: The file's bytes, in UTF-8.
+        path: Its name, for ids and failures.
+        options: How to read; `max_line_bytes` bounds a line and a field.
+        delimiter: What stands between fields.
+
+    Raises:
+        ValueError: If there is no header.
+        KeyError: If the header has no text column, or a wanted column twice.
+    """
+    header, records = _open(blocks, options, delimiter)
+    check_columns(_schema(header), options.columns)
+    rows = _Rows(header, path, options)
+    for number, line, record in _numbered(records):
+        rows.add(number, line, record)
+        if rows.full:
+            yield rows.batch()
+            rows = _Rows(header, path, options)
+    yield rows.batch()
+
+
+def csv_schema(blocks: Iterable[bytes], options: ReadOptions, delimiter: str = ",") -> pa.Schema:
+    """The columns of a CSV file, all of them strings.
+
+    Raises:
+        ValueError: If there is no header.
+    """
+    return _schema(_open(blocks, options, delimiter)[0])
+
+
+def _open(blocks: Iterable[bytes], options: ReadOptions, delimiter: str) -> tuple[list[str], Any]:
+    csv.field_size_limit(max(csv.field_size_limit(), min(options.max_line_bytes, 2**31 - 1)))
+    lines = _TextLines(blocks, options.max_line_bytes)
+    records = csv.reader(lines, delimiter=delimiter, strict=True)
+    header = next(records, None)
+    if not header:
+        raise ValueError("the file is empty; a CSV file begins with a line that names its columns")
+    return header, records
+
+
+def _schema(header: list[str]) -> pa.Schema:
+    return pa.schema([(name, pa.string()) for name in header])
+
+
+class _TextLines:
+    """The lines as text, with their ends; bytes that are no UTF-8 are kept as lone surrogates.
+
+    An iterator that goes on after an error, as a generator would not.
+    """
+
+    def __init__(self, blocks: Iterable[bytes], max_line_bytes: int) -> None:
+        self._lines = self._raw(LineSplitter(blocks, max_line_bytes))
+        self._limit = max_line_bytes
+
+    def __iter__(self) -> _TextLines:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        if isinstance(line, LongLine):
+            raise csv.Error(
+                f"the line has {len(line)} bytes; at most {self._limit} are read (max_line_bytes)"
+            )
+        return line.decode("utf-8", "surrogateescape") + "\n"
+
+    @staticmethod
+    def _raw(splitter: LineSplitter) -> Iterator[Any]:
+        for lines in splitter:
+            if lines.byte == 0 and not isinstance(lines.lines[0], LongLine):
+                lines.lines[0] = lines.lines[0].removeprefix(codecs.BOM_UTF8)
+            yield from lines.lines
+
+
+def _numbered(records: Any) -> Iterator[tuple[int, int, list[str] | Exception]]:
+    """Number, last line, and fields of each record, or the error that stands in its place."""
+    number = 0
+    while True:
+        try:
+            record: list[str] | Exception = next(records)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            record = error
+        if record:
+            yield number, records.line_num, record
+            number += 1
+
+
+@dataclass
+class _Rows:
+    """Records gathered for a table."""
+
+    header: list[str]
+    path: str
+    options: ReadOptions
+    numbers: list[int] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    records: list[list[str]] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    characters: int = 0
+
+    @property
+    def full(self) -> bool:
+        return self.characters >= _BATCH_CHARACTERS or len(self.records) + len(self.failures) >= _BATCH_ROWS
+
+    def add(self, number: int, line: int, record: list[str] | Exception) -> None:
+        error = record if isinstance(record, Exception) else _record_error(record, len(self.header))
+        if error is None and isinstance(record, list):
+            self.numbers.append(number)
+            self.lines.append(line)
+            self.records.append(record)
+            self.characters += sum(map(len, record))
+        elif error is not None:
+            place = Places(self.path, np.array([number]), pa.array([f"row {number}, line {line}"]))
+            doc_id = place.ids()[0].as_py() if self.options.columns.id is None else None
+            self.failures.append(place.fail(0, error, doc_id))
+
+    def batch(self) -> ReadBatch:
+        columns = self.options.columns
+        numbers = np.array(self.numbers, np.int64)
+        positions = join_text("row ", numbers, ", line ", np.array(self.lines, np.int64))
+        good = assemble(
+            columns,
+            Places(self.path, numbers, positions),
+            Converted(self._column(columns.text, TEXT_TYPE), {}),
+            None if columns.id is None else Converted(self._column(columns.id, pa.string()), {}),
+            [self._typed(wanted) for wanted in columns.metadata],
+        )
+        return good._replace(failures=(*self.failures, *good.failures))
+
+    def _column(self, name: str, kind: pa.DataType) -> pa.Array[Any]:
+        if name not in self.header:
+            return pa.nulls(len(self.records), kind)
+        index = self.header.index(name)
+        return pa.array([record[index] for record in self.records], kind)
+
+    def _typed(self, wanted: pa.Field[Any]) -> Converted:
+        if is_string(wanted.type) or wanted.name not in self.header:
+            return Converted(self._column(wanted.name, wanted.type), {})
+        index = self.header.index(wanted.name)
+        values = [record[index] or None for record in self.records]
+        return typed_rows(pa.array(values, pa.string()), wanted.type)
+
+
+def _record_error(record: list[str], fields: int) -> Exception | None:
+    if len(record) != fields:
+        return ValueError(f"the record has {len(record)} fields, the header {fields}")
+    try:
+        "".join(record).encode()
+    except UnicodeEncodeError:
+        return ValueError("the record is not UTF-8")
+    return None

@@ -1,0 +1,160 @@
+"""Patterns -> the files that they name, on any of Beam's file systems, and samples of their columns."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from apache_beam.io.filesystem import CompressionTypes, FileMetadata
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.io.localfilesystem import LocalFileSystem
+
+from pipeline.documents import ReadOptions
+from pipeline.formats import Format, InputFile, checked_format, detect_format, sample_schema
+
+_SAMPLED_FILES = 16
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+def match_files(patterns: str | Sequence[str], format: Format | str = "auto") -> list[InputFile]:  # noqa: A002
+    """The files that paths and patterns name, each once, in the order of their paths.
+
+    `*` and `?` stay within a folder, `**` crosses folders, and a folder stands for all files of known formats in it
+    and below. Names that begin with a dot are not matched by patterns, nor, in a folder, those that begin with `_`.
+
+    Args:
+        patterns: One or several, on any of Beam's file systems.
+        format: What the files are; "auto" goes by their names.
+
+    Raises:
+        ValueError: If a pattern matches nothing, or nothing of a known format.
+    """
+    checked_format(format)
+    found: dict[str, InputFile] = {}
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        found.update((file.path, file) for file in match_pattern(pattern, format))
+    if not found:
+        raise ValueError("no input: name at least one file or pattern")
+    return [found[path] for path in sorted(found)]
+
+
+def match_pattern(pattern: str, format: Format | str = "auto") -> list[InputFile]:  # noqa: A002
+    """The files that one path or pattern names; see `match_files`.
+
+    A file whose format is not known has the format None, as long as others have one.
+
+    Raises:
+        ValueError: If there are none.
+    """
+    if _is_file(pattern):
+        return [_input_file(_metadata(pattern), format, required=True)]
+    if _WILDCARD.search(pattern):
+        files = [
+            _input_file(metadata, format)
+            for metadata in _list(pattern)
+            if not _hidden(metadata.path, pattern)
+        ]
+    else:
+        files = list(_folder_files(pattern, format))
+    if not files:
+        raise ValueError(
+            f"no file matches {pattern!r}; check the path, and quote patterns so that no shell expands them"
+        )
+    if not any(file.format for file in files):
+        detect_format(files[0].path)
+    return files
+
+
+def open_file(path: str) -> Any:
+    """A file opened for reading as it is, without decompression: local ones by Arrow, others by Beam."""
+    if isinstance(FileSystems.get_filesystem(path), LocalFileSystem):
+        return pa.OSFile(path)
+    return FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED)
+
+
+def check_unchanged(file: InputFile) -> None:
+    """Whether a file is still the one that was listed.
+
+    Raises:
+        OSError: If it is gone, or has another size or time of change.
+    """
+    try:
+        now = _metadata(file.path)
+    except NotImplementedError:
+        return
+    if now.size_in_bytes != file.size:
+        raise OSError(
+            f"the file changed while it was read: it had {file.size} bytes, now {now.size_in_bytes}"
+        )
+    if (now.last_updated_in_seconds or 0.0) != file.modified:
+        raise OSError("the file changed while it was read: it was written to after it was listed")
+
+
+def sample_schemas(files: Sequence[InputFile], options: ReadOptions) -> Iterator[pa.Schema]:
+    """The columns of up to 16 of the files, spread evenly over them. Files that cannot be read are left out."""
+    step = max(1, len(files) / _SAMPLED_FILES)
+    for index in range(min(len(files), _SAMPLED_FILES)):
+        try:
+            with open_file(files[int(index * step)].path) as handle:
+                yield sample_schema(handle, files[int(index * step)], options)
+        except Exception:  # noqa: BLE001 - the job itself will read it again, and report it
+            continue
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return FileSystems.exists(path) and not os.path.isdir(path)  # noqa: PTH112 - not only local paths
+    except ValueError as error:
+        raise ValueError(f"{path!r} is on a file system that is not installed: {error}") from error
+
+
+def _metadata(path: str) -> FileMetadata:
+    try:
+        return FileSystems.get_filesystem(path).metadata(path)
+    except OSError as error:
+        raise FileNotFoundError(f"the file is not there any more: {path}") from error
+
+
+def _input_file(metadata: FileMetadata, format: str, *, required: bool = False) -> InputFile:  # noqa: A002
+    known: Any = format
+    if format == "auto":
+        known = detect_format(metadata.path) if required else _format_or_none(metadata.path)
+    return InputFile(metadata.path, metadata.size_in_bytes, metadata.last_updated_in_seconds or 0.0, known)
+
+
+def _format_or_none(path: str) -> Format | None:
+    try:
+        return detect_format(path)
+    except ValueError:
+        return None
+
+
+def _folder_files(folder: str, format: str) -> Iterator[InputFile]:  # noqa: A002
+    pattern = folder.rstrip("/") + "/**"
+    for metadata in _list(pattern):
+        known = _format_or_none(metadata.path)
+        if known and not _hidden(metadata.path, pattern, "._"):
+            yield _input_file(metadata, format)
+
+
+def _list(pattern: str) -> Iterator[FileMetadata]:
+    """Files that match, by Beam's rules, except that a local pattern needs no folder and `**/` may be no folder."""
+    local = FileSystems.get_scheme(pattern) is None
+    anchored = f"./{pattern}" if local and not os.path.dirname(pattern.split("*", maxsplit=1)[0]) else pattern  # noqa: PTH120
+    seen: set[str] = set()
+    for variant in dict.fromkeys((anchored, anchored.replace("/**/", "/"))):
+        for metadata in FileSystems.match([variant])[0].metadata_list:
+            path = metadata.path if anchored == pattern else metadata.path.removeprefix("./")
+            if path not in seen:
+                seen.add(path)
+                yield FileMetadata(path, metadata.size_in_bytes, metadata.last_updated_in_seconds)
+
+
+def _hidden(path: str, pattern: str, marks: str = ".") -> bool:
+    """Whether a file, or a folder that the pattern did not name, is hidden by its name."""
+    written = len(_WILDCARD.split(pattern)[0].rpartition("/")[0])
+    names = path[written:].split("/")
+    return any(name.startswith(tuple(marks)) for name in names if name not in ("", ".", ".."))
