@@ -34,10 +34,10 @@ class ChunkDocuments(beam.PTransform[Any, Any]):
     ids. The tokenizer is loaded where the pipeline is built, and once in each worker process.
 
     Args:
-        options: How to split; or give the fields of `SplitOptions` by name.
+        options: How to split, or a chunker; or give the fields of `SplitOptions` by name.
         include_text: Whether chunk rows carry their text.
         metadata_fields: The metadata columns of the chunks and their types. Default: those that a table has.
-        engine: Which package encodes tokens; the chunks are the same.
+        engine: Which package encodes tokens (`auto`, `quicktok`, `tiktoken`); the chunks are the same.
         error_handler: Takes the failures, as `apache_beam.transforms.error_handling` describes.
         **split_options: Fields of `SplitOptions`, in place of `options`.
 
@@ -51,7 +51,7 @@ class ChunkDocuments(beam.PTransform[Any, Any]):
 
     def __init__(
         self,
-        options: SplitOptions | None = None,
+        options: SplitOptions | Chunker | None = None,
         *,
         include_text: bool = True,
         metadata_fields: Iterable[pa.Field] | None = None,
@@ -60,14 +60,14 @@ class ChunkDocuments(beam.PTransform[Any, Any]):
         **split_options: Any,
     ) -> None:
         super().__init__()
-        self.chunker = Chunker(_one_of(options, split_options), engine=engine)
+        self.chunker = _chunker(options, split_options, engine)
         self._include_text = include_text
         self._schema = None if metadata_fields is None else self._with_metadata(metadata_fields)
         self._error_handler = error_handler
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema of the chunk tables, for `WriteChunks`; without `metadata_fields`, one without metadata."""
+        """The schema of the chunk tables, for `WriteChunks`, with the `metadata_fields` that were given."""
         return self._schema or self._with_metadata(())
 
     def expand(self, documents: PCollection[pa.Table]) -> Any:
@@ -117,11 +117,11 @@ class _ChunkTables(beam.DoFn):
         count("failures_chunk", counts["documents_failed"])
 
 
-def _one_of(options: SplitOptions | None, split_options: dict[str, Any]) -> SplitOptions:
+def _chunker(options: SplitOptions | Chunker | None, split_options: dict[str, Any], engine: str) -> Chunker:
     if options is None:
-        return SplitOptions(**split_options)
+        return Chunker(SplitOptions(**split_options), engine=engine)
     if split_options:
         raise TypeError(
             f"give options, or their fields by name, not both; got options and {sorted(split_options)}"
         )
-    return options
+    return options if isinstance(options, Chunker) else Chunker(options, engine=engine)

@@ -42,6 +42,9 @@ STOPPED_FAILURES = "stopped-run-failures.jsonl"
 
 _SHARD_NAME = re.compile(rf"(chunks|failures)-\d{{5,}}-of-\d{{5,}}\.({'|'.join(FORMATS)})")
 
+_OUTCOMES = ("documents_chunked", "documents_empty", "documents_failed")
+_COUNTERS = ("documents_read", *_OUTCOMES, "duplicate_ids", "tokens", "text_bytes", "over_budget_chunks")
+
 
 class TooManyFailures(Exception):  # noqa: N818 - named for what happened
     """More failures than `max_failures` allows; nothing was published."""
@@ -141,24 +144,13 @@ def exceeds(max_failures: int | float | None, counters: Mapping[str, int]) -> bo
 
 
 def count_all(shards: Iterable[Shard], counts: Mapping[str, int]) -> dict[str, int]:
-    """The counters of a whole run, from what its files hold and what was counted on the way."""
+    """The counters of a whole run: what was counted on the way, and for the rest what the files hold."""
     shards = list(shards)
-    tallies = add_counts(shard.tallies for shard in shards)
     rows = add_counts({shard.kind: shard.rows} for shard in shards)
-    chunked, failed = tallies.get("documents_chunked", 0), tallies.get("documents_failed", 0)
-    empty = counts.get("documents_empty", 0)
-    return {
-        "documents_read": chunked + empty + failed,
-        "documents_chunked": chunked,
-        "documents_empty": empty,
-        "documents_failed": failed,
-        "duplicate_ids": counts.get("duplicate_ids", 0),
-        "failures": rows.get("failures", 0),
-        "chunks": rows.get("chunks", 0),
-        "tokens": tallies.get("tokens", 0),
-        "text_bytes": counts.get("text_bytes", 0),
-        "over_budget_chunks": counts.get("over_budget_chunks", 0),
-    }
+    known = add_counts(shard.tallies for shard in shards) | dict(counts)
+    counters = {name: known.get(name, 0) for name in _COUNTERS}
+    counters["documents_read"] = known.get("documents_read", sum(map(counters.__getitem__, _OUTCOMES)))
+    return counters | {"failures": rows.get("failures", 0), "chunks": rows.get("chunks", 0)}
 
 
 def _with_empty(output: Output, shards: list[Shard]) -> list[Shard]:

@@ -1,0 +1,57 @@
+"""Beam's options and Beam's talk, for jobs that this program runs itself."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+
+_WORKERS_FLAG = "--direct_num_workers"
+
+
+def is_local_runner(runner: str | None) -> bool:
+    """Whether a runner's name stands for a run in this process.
+
+    The name DirectRunner makes Beam look for another local runner, which it downloads; a local job here uses
+    the one that is in the package.
+    """
+    return runner in (None, "DirectRunner", "FnApiRunner")
+
+
+def pipeline_options(flags: Sequence[str]) -> PipelineOptions:
+    """Beam's options; a local job uses all cores unless they say otherwise.
+
+    Raises:
+        ValueError: If the runner is one that loses data.
+    """
+    options = PipelineOptions(list(flags))
+    runner = options.view_as(StandardOptions).runner
+    if runner and runner.endswith("DaskRunner"):
+        raise ValueError(
+            "runner: DaskRunner drops rows without a word; use FlinkRunner or the local default"
+        )
+    if not is_local_runner(runner) or any(flag.startswith(_WORKERS_FLAG) for flag in flags):
+        return options
+    return PipelineOptions([*flags, f"{_WORKERS_FLAG}={os.cpu_count() or 1}"])
+
+
+@contextmanager
+def quiet_beam() -> Iterator[None]:
+    """Keep Beam from logging, unless the program that runs the job has set up logging itself.
+
+    Beam logs an error that ends a job in full, several times, and warns of things that nobody has asked for;
+    what ended the job is told by its result.
+    """
+    root = logging.getLogger()
+    if root.handlers:
+        yield
+        return
+    silence = logging.NullHandler()
+    root.addHandler(silence)
+    try:
+        yield
+    finally:
+        root.removeHandler(silence)

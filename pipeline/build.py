@@ -1,0 +1,153 @@
+"""The main job: its graph as one expression, and running it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+from apache_beam.pvalue import PCollection
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+
+from pipeline import folders
+from pipeline.beam_runs import is_local_runner, pipeline_options, quiet_beam
+from pipeline.chunk import ChunkDocuments
+from pipeline.config import JobConfig
+from pipeline.counters import LIVE
+from pipeline.manifest import MANIFEST_NAME, Manifest, parse_manifest
+from pipeline.publish import Output, TooManyFailures, discard
+from pipeline.read import ReadDocuments
+from pipeline.write import WriteChunks
+
+FINISHED, FAILED, TOO_MANY_FAILURES = 0, 1, 3
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """How a job ended.
+
+    Attributes:
+        exit_code: 0 finished, 1 failed, 3 more failures than `max_failures` allows.
+        counters: Sums over the job; empty if it did not finish.
+        manifest: What the output folder holds; None if the job did not finish.
+        error: Why it did not finish, in words.
+    """
+
+    exit_code: int
+    counters: Mapping[str, int]
+    manifest: Manifest | None = None
+    error: str = ""
+
+
+class Job:
+    """The three steps of the main job, built from its settings.
+
+    Args:
+        config: The settings.
+
+    Raises:
+        ValueError: If a setting cannot be worked with: no such file, column or encoding.
+    """
+
+    def __init__(self, config: JobConfig) -> None:
+        self.read = ReadDocuments(
+            config.input,
+            id_column=config.id_column,
+            text_column=config.text_column,
+            metadata_columns=config.metadata_columns,
+            format=config.input_format,
+            binary_text=config.binary_text,
+            verify_checksums=config.verify_checksums,
+            max_line_bytes=config.max_line_bytes,
+        )
+        self.chunk = ChunkDocuments(
+            config.chunker(), include_text=config.text, metadata_fields=self.read.metadata
+        )
+        self.write = WriteChunks(
+            config.output,
+            self.chunk.schema,
+            format=config.format,
+            settings=config.model_dump(mode="json", exclude={"beam_options"}),
+            max_failures=config.max_failures,
+        )
+
+    def build(self, root: Any) -> PCollection[str]:
+        """The whole graph: documents -> chunks -> files."""
+        documents = root | "Read" >> self.read
+        chunks = documents.documents | "Chunk" >> self.chunk
+        written: PCollection[str] = {
+            "chunks": chunks.chunks,
+            "failures": (documents.failures, chunks.failures) | "Join failures" >> beam.Flatten(),
+            "counts": (documents.counts, chunks.counts) | "Join counts" >> beam.Flatten(),
+        } | "Write" >> self.write
+        return written
+
+
+def build_pipeline(root: Any, config: JobConfig) -> PCollection[str]:
+    """The main job in a pipeline: read, chunk, write.
+
+    Args:
+        root: The pipeline.
+        config: The job's settings.
+
+    Returns:
+        A PCollection with one element, the path of the manifest.
+
+    Raises:
+        ValueError: If a setting cannot be worked with: no such file, column or encoding.
+
+    Example:
+        >>> with beam.Pipeline() as pipeline:
+        ...     build_pipeline(pipeline, JobConfig(input="docs/*.parquet", output="out"))
+    """
+    return Job(config).build(root)
+
+
+def run_job(config: JobConfig, *, beam_args: Sequence[str] = ()) -> JobResult:
+    """Run the main job to its end, in this process unless Beam options name a runner.
+
+    While it runs, `pipeline.counters.LIVE.snapshot()` tells how far it is. A job that fails or is interrupted
+    leaves the output folder as it was.
+
+    Args:
+        config: The job's settings.
+        beam_args: Options for Beam such as `--runner=FlinkRunner`, after those of the settings.
+
+    Raises:
+        ValueError: If a setting cannot be worked with; nothing ran then.
+    """
+    options = pipeline_options([*config.beam_options, *beam_args])
+    job = Job(config)
+    LIVE.clear()
+    try:
+        with quiet_beam():
+            _run(job, options)
+    except Exception as error:  # noqa: BLE001 - whatever stops a job is what its result tells
+        discard(job.write.output)
+        return _failed(error)
+    except BaseException:
+        discard(job.write.output)
+        raise
+    return _finished(job.write.output)
+
+
+def _run(job: Job, options: PipelineOptions) -> None:
+    runner = options.view_as(StandardOptions).runner
+    with beam.Pipeline(FnApiRunner() if is_local_runner(runner) else runner, options=options) as pipeline:
+        job.build(pipeline)
+
+
+def _finished(output: Output) -> JobResult:
+    with folders.open_file(output.path(MANIFEST_NAME)) as file:
+        manifest = parse_manifest(file.read())
+    return JobResult(FINISHED, manifest.counters, manifest)
+
+
+def _failed(error: Exception) -> JobResult:
+    """The result of a job that an error stopped; runners other than the local one pass errors on as text."""
+    words = str(error).strip() or type(error).__name__
+    too_many = isinstance(error, TooManyFailures) or f"{TooManyFailures.__name__}:" in words
+    last_line = words.splitlines()[-1].partition(" [while running ")
+    return JobResult(TOO_MANY_FAILURES if too_many else FAILED, {}, error=last_line[0])
