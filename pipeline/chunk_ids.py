@@ -31,7 +31,7 @@ def chunk_ids(
 
     Example:
         >>> chunk_ids(chunk_id_prefixes(["a"], "settings"), np.array([0]), np.array([9])).to_pylist()
-        ['2f8ee1f4f6db0ba2bbbb40b29fd34ee5:0:9']
+        ['70728a73d8c76eca55a94af557889db6:0:9']
     """
     texts = (pa.array(numbers).cast(pa.string()) for numbers in (starts, ends))
     return pc.binary_join_element_wise(prefixes, *texts, ":")

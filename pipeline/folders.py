@@ -59,6 +59,10 @@ def rename(moves: Mapping[str, str]) -> None:
 
 def delete_files(paths: Sequence[str]) -> None:
     """Remove files."""
+    if paths and is_local(paths[0]):
+        for path in paths:
+            Path(path).unlink()
+        return
     for portion in _portions(paths):
         FileSystems.delete([_literal(path) for path in portion])
 
