@@ -1,8 +1,10 @@
 """An output folder changes as a whole: complete, or as it was."""
 
+import contextlib
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,7 +37,11 @@ def names(output):
 
 
 def everything(output):
-    return {path: open(path, "rb").read() for path in folders.list_files(output.folder)}
+    return {path: Path(path).read_bytes() for path in folders.list_files(output.folder)}
+
+
+def read_manifest(output):
+    return parse_manifest(Path(output.path("manifest.json")).read_bytes())
 
 
 def chunk_rows(output):
@@ -61,7 +67,7 @@ def test_a_finished_output(output):
         "manifest.json",
     ]
     assert [row["doc_id"] for row in chunk_rows(output)] == ["a", "a", "b"]
-    assert parse_manifest(open(output.path("manifest.json"), "rb").read()) == manifest
+    assert read_manifest(output) == manifest
     assert manifest.counters["documents_read"] == 2 + 2 + 1
     assert manifest.chunking["splitter"] == "words"
     assert hidden(output) == []
@@ -80,7 +86,7 @@ def test_the_manifest_lists_every_other_file_as_it_is(output):
 
 def test_failures_can_be_read_by_eye(output):
     publish.publish(output, shards_of(output, [], [failure_table("line 2"), failure_table("line 1")]), {})
-    lines = [json.loads(line) for line in open(output.path("failures.jsonl"), encoding="utf-8")]
+    lines = [json.loads(line) for line in Path(output.path("failures.jsonl")).read_bytes().splitlines()]
     assert [(line["position"], line["message"]) for line in lines] == [
         ("line 1", "bad \u00e9 line 1"),
         ("line 2", "bad \u00e9 line 2"),
@@ -103,8 +109,8 @@ def test_the_order_of_shards_does_not_depend_on_who_was_first(output, tmp_path):
 
 def test_an_earlier_run_is_replaced_whole_and_strangers_stay(output):
     publish.publish(output, shards_of(output, [*TABLES, chunk_table("c", "four")]), {})
-    open(output.path("notes.txt"), "w").close()
-    open(output.path("chunks-of-mine.parquet"), "w").close()
+    Path(output.path("notes.txt")).touch()
+    Path(output.path("chunks-of-mine.parquet")).touch()
     second = replace(output, run="run2", file_format="jsonl")
     publish.publish(second, shards_of(second, TABLES[:1]), {})
     assert names(output) == [
@@ -137,17 +143,16 @@ class Stop(BaseException):
 
 @pytest.mark.parametrize("moment", range(1, 12))
 def test_an_output_is_never_half_old_and_half_new_with_a_manifest(output, monkeypatch, moment):
-    """Whichever change to a file is the last one: with a manifest, the folder holds one run's files, all of them."""
+    """Whichever change to a file is the last: with a manifest, the folder holds all files of one run."""
     publish.publish(output, shards_of(output, [*TABLES, chunk_table("old", "x")]), {})
     second = replace(output, run="run2")
     shards = shards_of(second, TABLES)
     with monkeypatch.context() as patch:
         stop_after(patch, moment)
-        with pytest.raises(Stop):
+        with contextlib.suppress(Stop):
             publish.publish(second, shards, {})
-            raise Stop
     if "manifest.json" in names(output):
-        listed = {file.name for file in parse_manifest(open(output.path("manifest.json"), "rb").read()).files}
+        listed = {file.name for file in read_manifest(output).files}
         assert listed == set(names(output)) - {"manifest.json"}
     publish.publish(second, shards, {})  # the second attempt completes whatever the first has left
     assert [row["doc_id"] for row in chunk_rows(output)] == ["a", "a", "b"]
@@ -204,9 +209,7 @@ def test_too_many_failures_leave_the_folder_as_it_was_and_themselves_readable(ou
     publish.publish(output, shards_of(output, TABLES), {})
     before = everything(output)
     strict = replace(output, run="run2", max_failures=1)
-    with pytest.raises(
-        TooManyFailures, match="2 failures with 2 documents read are more than max_failures=1"
-    ):
+    with pytest.raises(TooManyFailures, match="2 failures with 2 documents read are more than"):
         publish.publish(strict, shards_of(strict, [], [failure_table("line 1", "line 2")]), {})
     after = everything(output)
     failures = after.pop(output.path("stopped-run-failures.jsonl"))

@@ -1,5 +1,7 @@
 """Text columns of every Arrow type as one buffer, and slices of it as text again."""
 
+import itertools
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -18,13 +20,13 @@ STRING_TYPES = [
 
 def texts_of(text):
     offsets = text.doc_offsets.tolist()
-    return [text.data[a:b].tobytes().decode() for a, b in zip(offsets, offsets[1:], strict=False)]
+    return [text.data[a:b].tobytes().decode() for a, b in itertools.pairwise(offsets)]
 
 
 def parts_of(text):
     offsets = text.part_offsets.tolist()
-    parts = [text.data[a:b].tobytes().decode() for a, b in zip(offsets, offsets[1:], strict=False)]
-    return [parts[a:b] for a, b in zip(text.doc_parts, text.doc_parts[1:], strict=False)]
+    parts = [text.data[a:b].tobytes().decode() for a, b in itertools.pairwise(offsets)]
+    return [parts[a:b] for a, b in itertools.pairwise(text.doc_parts)]
 
 
 @pytest.mark.parametrize("kind", STRING_TYPES, ids=str)
