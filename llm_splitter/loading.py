@@ -1,0 +1,169 @@
+"""From what the user names as splitter to the tokenizer that it means."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+from llm_splitter.encodings import ENCODINGS, KNOWN_PATTERNS, Encoding
+from llm_splitter.hugging_face import HuggingFaceTokenizer, OffsetTokenizer
+from llm_splitter.tokenizers import (
+    BytePairTokenizer,
+    Engine,
+    EngineName,
+    QuicktokEngine,
+    TiktokenEngine,
+    Tokenizer,
+)
+
+
+def load_encoding(name: str, engine: EngineName = "auto", rank_file: str | Path | None = None) -> Tokenizer:
+    """The tokenizer of a token encoding.
+
+    Args:
+        name: ``"cl100k_base"``, ``"o200k_base"`` and so on; see ``encodings``.
+        engine: ``"quicktok"`` (fast, vocabularies in its wheel), ``"tiktoken"`` (the reference), or
+            ``"auto"``: quicktok where it is installed and knows the encoding.
+        rank_file: A ``.tiktoken`` rank file to take the vocabulary from; its hash is checked.
+
+    Raises:
+        ValueError: an unknown encoding or engine, a rank file with another content, or a vocabulary that
+            can be had neither from a wheel nor from tiktoken.
+    """
+    encoding = ENCODINGS.get(name)
+    if encoding is None:
+        raise ValueError(f"unknown token encoding {name!r}; known are {', '.join(sorted(ENCODINGS))}")
+    return BytePairTokenizer(
+        name, _engine(encoding, engine, rank_file), f"encoding:{name}", has_safe_cuts=True
+    )
+
+
+def _engine(encoding: Encoding, engine: EngineName, rank_file: str | Path | None) -> Engine:
+    if engine not in ("auto", "quicktok", "tiktoken"):
+        raise ValueError(f"engine must be 'auto', 'quicktok' or 'tiktoken', got {engine!r}")
+    quicktok_serves = encoding.in_quicktok and has_quicktok() and rank_file is None
+    if engine == "quicktok" and not quicktok_serves:
+        raise ValueError(_why_not_quicktok(encoding, rank_file))
+    if engine != "tiktoken" and quicktok_serves:
+        return QuicktokEngine(encoding.name)
+    if not encoding.pattern:
+        raise ValueError(
+            f"tiktoken does not know {encoding.name!r}: install quicktok-v1 and use engine 'quicktok' or 'auto'"
+        )
+    return TiktokenEngine(encoding.name, encoding.pattern, _ranks(encoding, rank_file))
+
+
+def _why_not_quicktok(encoding: Encoding, rank_file: str | Path | None) -> str:
+    if rank_file is not None:
+        return f"engine 'quicktok' takes no rank file ({rank_file}): use engine 'tiktoken' or 'auto'"
+    if not has_quicktok():
+        return "engine 'quicktok' needs the package quicktok-v1: pip install quicktok-v1, or use engine 'tiktoken'"
+    known = ", ".join(sorted(name for name, other in ENCODINGS.items() if other.in_quicktok))
+    return f"quicktok does not know {encoding.name!r} (it knows {known}): use engine 'tiktoken' or 'auto'"
+
+
+def has_quicktok() -> bool:
+    """Whether the fast engine is installed."""
+    return importlib.util.find_spec("quicktok") is not None
+
+
+def _ranks(encoding: Encoding, rank_file: str | Path | None) -> dict[bytes, int]:
+    if rank_file is not None:
+        return _read_rank_file(encoding, Path(rank_file))
+    if encoding.in_quicktok and has_quicktok():
+        tokens = QuicktokEngine(encoding.vocabulary).token_bytes()
+        return {token: rank for rank, token in enumerate(tokens) if token}
+    return _tiktoken_ranks(encoding)
+
+
+def _read_rank_file(encoding: Encoding, path: Path) -> dict[bytes, int]:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"cannot read the rank file {path}: {error.strerror}") from error
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != encoding.sha256:
+        raise ValueError(
+            f"{path} is not the vocabulary of {encoding.name!r}: its sha256 is {digest}, expected {encoding.sha256}"
+        )
+    lines = (line.split() for line in content.splitlines() if line)
+    return {base64.b64decode(token): int(rank) for token, rank in lines}
+
+
+def _tiktoken_ranks(encoding: Encoding) -> dict[bytes, int]:
+    import tiktoken  # noqa: PLC0415 - only where no wheel carries the vocabulary
+
+    try:
+        ranks: dict[bytes, int] = tiktoken.get_encoding(encoding.name)._mergeable_ranks
+    except Exception as error:  # tiktoken lets through whatever its download raises
+        raise ValueError(
+            f"cannot load the vocabulary of {encoding.name!r} ({type(error).__name__}: {error:.200s}). Ways out: "
+            "set TIKTOKEN_CACHE_DIR to a folder that tiktoken has filled, name a rank file "
+            f"(splitter '/path/to/{encoding.vocabulary}.tiktoken'), or use an encoding that quicktok-v1 carries "
+            f"({', '.join(sorted(name for name, other in ENCODINGS.items() if other.in_quicktok))})"
+        ) from error
+    return ranks
+
+
+def load_file(path: Path) -> Tokenizer:
+    """The tokenizer in a file: a Hugging Face ``tokenizer.json``, or ``<encoding>.tiktoken`` ranks.
+
+    Raises:
+        ValueError: the file is neither, or cannot be read, or not what its name says.
+    """
+    if path.suffix == ".tiktoken":
+        return load_encoding(path.stem, "tiktoken", path)
+    _require_tokenizers()
+    try:
+        return HuggingFaceTokenizer(path.read_text(encoding="utf-8"), path.name)
+    except OSError as error:
+        raise ValueError(f"cannot read the tokenizer file {path}: {error.strerror}") from error
+    except Exception as error:  # tokenizers raises plain Exception for a file that is not its own
+        raise ValueError(f"{path} is no Hugging Face tokenizer.json: {error}") from error
+
+
+def _require_tokenizers() -> None:
+    if importlib.util.find_spec("tokenizers") is None:
+        raise ValueError(
+            "a tokenizer.json needs the package tokenizers: pip install 'llm-splitter[huggingface]'"
+        )
+
+
+def load_object(tokenizer: Any) -> Tokenizer | None:
+    """The tokenizer that an object of a tokenizer package is; ``None`` for anything else."""
+    package = type(tokenizer).__module__.partition(".")[0]
+    if package == "tiktoken":
+        return _from_tiktoken(tokenizer)
+    if package == "quicktok":
+        return load_encoding(tokenizer.name, "quicktok")
+    if package == "tokenizers":
+        return HuggingFaceTokenizer(tokenizer.to_str(), "tokenizer")
+    if hasattr(tokenizer, "backend_tokenizer"):  # transformers' fast tokenizers
+        return HuggingFaceTokenizer(
+            tokenizer.backend_tokenizer.to_str(), getattr(tokenizer, "name_or_path", "tokenizer")
+        )
+    if hasattr(tokenizer, "encode") and not callable(tokenizer):
+        return OffsetTokenizer(tokenizer)
+    return None
+
+
+def _from_tiktoken(encoding: Any) -> Tokenizer:
+    name, pattern, ranks = encoding.name, encoding._pat_str, encoding._mergeable_ranks
+    published = _published_sha256(ranks)
+    known = ENCODINGS.get(name)
+    if known is not None and (known.pattern, known.sha256) == (pattern, published):
+        identity = f"encoding:{name}"
+    else:
+        identity = f"tiktoken:{name}:{published}:{hashlib.sha256(pattern.encode()).hexdigest()}"
+    return BytePairTokenizer(name, TiktokenEngine(name, pattern, ranks), identity, pattern in KNOWN_PATTERNS)
+
+
+def _published_sha256(ranks: dict[bytes, int]) -> str:
+    """The hash that a vocabulary has in the format in which tiktoken publishes it."""
+    digest = hashlib.sha256()
+    for token, rank in sorted(ranks.items(), key=lambda item: item[1]):
+        digest.update(base64.b64encode(token) + b" " + str(rank).encode() + b"\n")
+    return digest.hexdigest()

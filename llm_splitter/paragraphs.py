@@ -1,0 +1,97 @@
+"""Where paragraphs begin and end."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from llm_splitter.spans import Spans, group_by_document
+from llm_splitter.texts import Bytes, Offsets, TextBatch
+from llm_splitter.types import ParagraphBreak
+from llm_splitter.whitespace import HORIZONTAL, WHITESPACE, content_ends, next_content
+
+_LINE_END = r"(?:\r\n|\r|\n)"
+_BLANK_LINES = re.compile(f"{_LINE_END}(?:[{HORIZONTAL}]*{_LINE_END})+")
+_LF, _CR = 10, 13
+
+
+def paragraph_starts(batch: TextBatch, paragraph_break: ParagraphBreak) -> Offsets:
+    """Byte positions at which paragraphs begin: their first character that is not white space.
+
+    A paragraph begins with the first content of each part of a document, and with the first content
+    behind each break; paragraphs without content do not count.
+    """
+    breaks = _double_newlines(batch.data) if paragraph_break == "\n\n" else _blank_lines(batch.data)
+    candidates = np.union1d(breaks, batch.part_offsets[:-1])
+    candidates = candidates[candidates < len(batch.data)]
+    starts = next_content(batch.data, candidates)
+    ends = batch.part_offsets[np.searchsorted(batch.part_offsets, candidates, side="right")]
+    return np.unique(starts[starts < ends])
+
+
+def within_paragraphs(batch: TextBatch, spans: Spans, paragraph_break: ParagraphBreak) -> Spans:
+    """The spans that lie in paragraphs (white space around them is part of none), with where those begin."""
+    starts = paragraph_starts(batch, paragraph_break)
+    if spans.ends is not None:
+        spans = _inside(batch, spans, starts)
+    return replace(spans, paragraphs=np.unique(np.searchsorted(spans.starts, starts)))
+
+
+def _inside(batch: TextBatch, spans: Spans, starts: Offsets) -> Spans:
+    following = np.append(starts[1:], len(batch.data))[: len(starts)]
+    part_ends = batch.part_offsets[np.searchsorted(batch.part_offsets, starts, side="right")]
+    ends = content_ends(batch.data, np.minimum(following, part_ends))
+    paragraph = np.searchsorted(starts, spans.starts, side="right") - 1
+    wanted = paragraph >= 0
+    wanted[wanted] = spans.starts[wanted] < ends[paragraph[wanted]]
+    kept = spans.starts[wanted]
+    return Spans(kept, spans.ends[wanted], group_by_document(kept, batch.doc_offsets))
+
+
+def _double_newlines(data: Bytes) -> Offsets:
+    newline = data == _LF
+    return np.flatnonzero(newline[:-1] & newline[1:]) + 2
+
+
+def _blank_lines(data: Bytes) -> Offsets:
+    """Positions behind a line end that is followed by a blank line."""
+    starts = line_starts(data)
+    if len(starts) < 2:
+        return starts[:0]
+    return starts[:-1][next_content(data, starts[:-1]) >= starts[1:]]
+
+
+def line_starts(data: Bytes) -> Offsets:
+    """Positions behind the line ends: LF, CRLF and CR."""
+    ends_line = data == _LF
+    carriage_return = data == _CR
+    if carriage_return.any():
+        carriage_return[:-1] &= ~ends_line[1:]  # of CRLF, the LF ends the line
+        ends_line |= carriage_return
+    return np.flatnonzero(ends_line) + 1
+
+
+def split_paragraphs(text: str, paragraph_break: ParagraphBreak) -> list[tuple[int, str]]:
+    """The paragraphs of a text, trimmed, each with the index at which it starts; empty ones included.
+
+    >>> split_paragraphs(" a\\n\\n b ", "\\n\\n")
+    [(1, 'a'), (5, 'b')]
+    """
+    pieces = []
+    start = 0
+    for end, after in _breaks(text, paragraph_break):
+        pieces.append(_trimmed(text, start, end))
+        start = after
+    return [*pieces, _trimmed(text, start, len(text))]
+
+
+def _breaks(text: str, paragraph_break: ParagraphBreak) -> list[tuple[int, int]]:
+    pattern = re.compile("\n\n") if paragraph_break == "\n\n" else _BLANK_LINES
+    return [match.span() for match in pattern.finditer(text)]
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, str]:
+    piece = text[start:end]
+    return start + len(piece) - len(piece.lstrip(WHITESPACE)), piece.strip(WHITESPACE)

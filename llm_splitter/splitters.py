@@ -1,0 +1,136 @@
+"""The built-in splitters that need no tokenizer: characters, words, sentences, lines; as arrays of spans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llm_splitter.character_classes import (
+    CLOSER,
+    EXTENDER,
+    LEADER,
+    OTHER,
+    SINGLE,
+    SPACE,
+    STOP,
+    STRONG_STOP,
+    class_of,
+)
+from llm_splitter.paragraphs import line_starts, paragraph_starts
+from llm_splitter.spans import Spans, group_by_document
+from llm_splitter.texts import Offsets, TextBatch
+from llm_splitter.whitespace import next_content
+
+Classes: TypeAlias = NDArray[np.uint8]
+
+
+def characters(batch: TextBatch) -> Spans:
+    """Every code point is a part."""
+    if batch.is_ascii:
+        bounds = np.arange(len(batch.data) + 1, dtype=np.int64)
+    else:
+        bounds = np.append(np.flatnonzero(batch.data.view(np.int8) >= -64), len(batch.data))
+    return Spans(bounds[:-1], bounds[1:], group_by_document(bounds[:-1], batch.doc_offsets))
+
+
+def words(batch: TextBatch) -> Spans:
+    """Runs of anything but white space are parts.
+
+    In scripts written without spaces (Han, kana, Bopomofo, Thai, Lao, Khmer, Burmese) each character is a part
+    of its own, with the marks and punctuation around it. Finding their words takes a dictionary; a custom
+    splitter can bring one.
+    """
+    text = _CodePoints(batch)
+    begins = _begin_words(text.classes, text.part_starts)
+    return _grouped(batch, text.in_bytes(np.flatnonzero(begins)))
+
+
+def _begin_words(classes: Classes, part_starts: Offsets) -> NDArray[np.bool_]:
+    is_space = classes == SPACE
+    begins = ~is_space
+    begins[1:] &= is_space[:-1]
+    if (classes == SINGLE).any():
+        begins |= _begin_unspaced_words(classes)
+    begins[part_starts] = ~is_space[part_starts]
+    return begins
+
+
+def _begin_unspaced_words(classes: Classes) -> NDArray[np.bool_]:
+    """Where words begin that no white space sets apart."""
+    before = np.concatenate([[np.uint8(SPACE)], classes[:-1]])
+    is_core = np.isin(classes, (OTHER, SPACE, SINGLE, LEADER))
+    last_core = np.maximum.accumulate(np.where(is_core, np.arange(len(classes)), 0))
+    core_before = np.concatenate([[np.uint8(SPACE)], classes[last_core[:-1]]])
+    follows_opening = (before == LEADER) | (before == OPENER)
+    unspaced = (classes == SINGLE) | (classes == LEADER)
+    behind_single = ((classes == OTHER) | (classes == OPENER)) & (core_before == SINGLE)
+    begins: NDArray[np.bool_] = (unspaced | behind_single) & ~follows_opening
+    return begins
+
+
+def sentences(batch: TextBatch) -> Spans:
+    """Parts end behind ``. ! ? …`` where white space follows, and behind ``。！？।`` and their like.
+
+    Closing quotes and brackets stay with the sentence. A blank line ends one too, so headings stand alone.
+    Abbreviations are not known: ``Mr. Smith`` is two parts.
+    """
+    text = _CodePoints(batch)
+    behind = next_content(batch.data, text.in_bytes(_behind_stops(text.classes)))
+    starts = np.union1d(behind[behind < len(batch.data)], paragraph_starts(batch, "blank_line"))
+    return _grouped(batch, starts)
+
+
+def _behind_stops(classes: Classes) -> Offsets:
+    """Positions behind a stop and the closers that follow it, where that ends a sentence."""
+    may_end = np.isin(classes, (STOP, STRONG_STOP, CLOSER, EXTENDER))
+    run_ends = np.flatnonzero(may_end & ~np.append(may_end[1:], False))
+    stopped = np.unique(np.searchsorted(run_ends, np.flatnonzero(classes == STOP)))
+    strong = np.unique(np.searchsorted(run_ends, np.flatnonzero(classes == STRONG_STOP)))
+    behind = run_ends[stopped] + 1
+    behind = behind[np.append(classes, SPACE)[behind] == SPACE]
+    return np.union1d(behind, run_ends[strong] + 1)
+
+
+def lines(batch: TextBatch) -> Spans:
+    """Lines are parts, without their ends (LF, CRLF or CR); lines of nothing but white space are none."""
+    bounds = np.union1d(line_starts(batch.data), batch.part_offsets)
+    has_content = next_content(batch.data, bounds[:-1]) < bounds[1:]
+    return _grouped(batch, bounds[:-1][has_content])
+
+
+def _grouped(batch: TextBatch, starts: Offsets) -> Spans:
+    return Spans(starts, None, group_by_document(starts, batch.doc_offsets))
+
+
+class _CodePoints:
+    """The code points of a batch, by class; bytes serve for them where all is ASCII."""
+
+    def __init__(self, batch: TextBatch) -> None:
+        if batch.is_ascii:
+            self.classes = class_of(batch.data)
+            self._positions = None
+        else:
+            text = batch.data.tobytes().decode()
+            self.classes = class_of(np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32))
+            self._positions = np.flatnonzero(batch.data.view(np.int8) >= -64)
+        self._length = len(batch.data)
+        starts = np.unique(batch.part_offsets)
+        starts = starts[starts < self._length]
+        self.part_starts = starts if self._positions is None else np.searchsorted(self._positions, starts)
+
+    def in_bytes(self, indices: Offsets) -> Offsets:
+        """The byte positions of code points by number; the end's is the buffer's length."""
+        if self._positions is None:
+            return indices
+        return np.append(self._positions, self._length)[indices]
+
+
+BUILT_IN: dict[str, Callable[[TextBatch], Spans]] = {
+    "characters": characters,
+    "words": words,
+    "sentences": sentences,
+    "lines": lines,
+}

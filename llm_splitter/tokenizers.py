@@ -1,0 +1,230 @@
+"""Text to token spans, exact from the bytes; the only module that knows the tokenizer packages.
+
+A byte-pair token stands for known bytes, so a document's tokens end at the running total of their lengths:
+nothing is searched for and nothing is decoded.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llm_splitter.texts import Offsets, TextBatch
+
+_PIECE_BYTES = 1 << 18
+_SPACE_BEHIND_WORD = re.compile(rb"[!-~](?= )")  # what safe_cuts says of every class before a space
+
+EngineName: TypeAlias = Literal["auto", "tiktoken", "quicktok"]
+Ids: TypeAlias = NDArray[np.uint32]
+
+
+class Engine(Protocol):
+    """Bytes to token ids, for many texts at once."""
+
+    name: str
+
+    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+        """The ids of all texts end to end, and where each text's begin (one more than there are texts)."""
+
+    def count(self, text: bytes) -> int:
+        """The number of tokens of one text."""
+
+    def token_lengths(self) -> NDArray[np.uint16]:
+        """The number of bytes of each token, by id."""
+
+
+class QuicktokEngine:
+    """quicktok: a fast exact encoder that carries its vocabularies in the wheel."""
+
+    name = "quicktok"
+
+    def __init__(self, encoding: str, threads: int = 0) -> None:
+        import quicktok  # noqa: PLC0415 - optional: not every platform has wheels
+
+        self._encoding = encoding
+        self._threads = threads
+        self._tokenizer = quicktok.get_encoding(encoding)
+        self.count = self._tokenizer.count  # bound once: it is called for every chunk
+
+    def __reduce__(self) -> tuple[type[QuicktokEngine], tuple[str, int]]:
+        return QuicktokEngine, (self._encoding, self._threads)
+
+    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+        """See ``Engine``."""
+        ids, offsets = self._tokenizer.encode_batch(texts, threads=self._threads)
+        return ids, offsets
+
+    def token_lengths(self) -> NDArray[np.uint16]:
+        """See ``Engine``."""
+        return _lengths(self.token_bytes())
+
+    def token_bytes(self) -> list[bytes]:
+        """The bytes of every token, by id; of the ordinary ones, which are the first."""
+        # token_byte_values() is in no documented order, so only its length is of use
+        decode = self._tokenizer.decode_single_token_bytes
+        return [decode(token) for token in range(len(self._tokenizer.token_byte_values()))]
+
+
+class TiktokenEngine:
+    """tiktoken, the reference. Travels to other processes by value: no worker loads a vocabulary."""
+
+    name = "tiktoken"
+
+    def __init__(self, name: str, pattern: str, ranks: dict[bytes, int], threads: int = 0) -> None:
+        import tiktoken  # noqa: PLC0415 - takes a while to load, and quicktok may serve alone
+
+        self._state = (name, pattern, ranks, threads)
+        # without special tokens: their strings are ordinary text here
+        self._encoding = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+        self._threads = threads or os.cpu_count() or 1
+
+    def __reduce__(self) -> tuple[type[TiktokenEngine], tuple[str, str, dict[bytes, int], int]]:
+        return TiktokenEngine, self._state
+
+    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+        """See ``Engine``."""
+        with ThreadPoolExecutor(self._threads) as pool:
+            encoded = list(pool.map(self._encode, texts))
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(ids) for ids in encoded], out=offsets[1:])
+        return np.concatenate([np.zeros(0, dtype=np.uint32), *encoded]), offsets
+
+    def _encode(self, text: bytes) -> Ids:
+        ids: Ids = self._encoding.encode_to_numpy(text.decode(), disallowed_special=())
+        return ids
+
+    def count(self, text: bytes) -> int:
+        """See ``Engine``."""
+        return len(self._encoding.encode_ordinary(text.decode()))
+
+    def token_lengths(self) -> NDArray[np.uint16]:
+        """See ``Engine``."""
+        _, _, ranks, _ = self._state
+        tokens = [b""] * (max(ranks.values()) + 1)
+        for token, rank in ranks.items():
+            tokens[rank] = token
+        return _lengths(tokens)
+
+
+def _lengths(tokens: list[bytes]) -> NDArray[np.uint16]:
+    return np.fromiter(map(len, tokens), dtype=np.uint16, count=len(tokens))
+
+
+@dataclass(frozen=True)
+class TokenSpans:
+    """Where the tokens of a batch's parts stand in its buffer.
+
+    Attributes:
+        starts: Byte position of each token; it may lie inside a character.
+        ends: Byte position behind each token.
+        part_tokens: Token numbers at which the batch's parts begin, and the number of tokens.
+        halves: Token numbers that are the second half of a token cut in two.
+    """
+
+    starts: Offsets
+    ends: Offsets
+    part_tokens: Offsets
+    halves: Offsets = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def cut_at(self, positions: Offsets) -> TokenSpans:
+        """The spans with each token that a position lies inside of cut in two there.
+
+        Args:
+            positions: Increasing byte positions, at which characters start.
+        """
+        if len(self.starts) == 0:
+            return self
+        token = np.searchsorted(self.starts, positions, side="right") - 1
+        inside = (token >= 0) & (self.starts[token] < positions) & (positions < self.ends[token])
+        token, positions = token[inside], positions[inside]
+        return TokenSpans(
+            np.insert(self.starts, token + 1, positions),
+            np.insert(self.ends, token, positions),
+            self.part_tokens + np.searchsorted(token, self.part_tokens, side="left"),
+            token + 1 + np.arange(len(token)),
+        )
+
+
+class Tokenizer(Protocol):
+    """What the chunker needs of a tokenizer.
+
+    Attributes:
+        name: The encoding's name, as recorded with the chunks.
+        version: The package that encodes and its version.
+        identity: A string equal for tokenizers that give equal tokens, whatever the engine.
+        counts_text: Whether ``count`` is to be believed for any text, so that the size promise can be kept.
+        has_safe_cuts: Whether ``safe_cuts`` holds for its words.
+    """
+
+    name: str
+    version: str
+    identity: str
+    counts_text: bool
+    has_safe_cuts: bool
+
+    def spans(self, batch: TextBatch) -> TokenSpans:
+        """The token spans of every part of a batch."""
+
+    def count(self, text: bytes) -> int:
+        """The number of tokens of a text encoded alone."""
+
+
+class BytePairTokenizer:
+    """A byte-level byte-pair encoding on one of the engines."""
+
+    counts_text = True
+
+    def __init__(self, name: str, engine: Engine, identity: str, has_safe_cuts: bool) -> None:
+        self.name = name
+        self.identity = identity
+        self.has_safe_cuts = has_safe_cuts
+        self._engine = engine
+        self._lengths = engine.token_lengths()
+        self.count = engine.count
+        self.version = f"{engine.name} {_version(engine.name)}"
+
+    def __reduce__(self) -> tuple[type[BytePairTokenizer], tuple[str, Engine, str, bool]]:
+        return BytePairTokenizer, (self.name, self._engine, self.identity, self.has_safe_cuts)
+
+    def spans(self, batch: TextBatch) -> TokenSpans:
+        """The token spans of every part: one call of the engine, then a running total."""
+        pieces, part_pieces = self._pieces(batch)
+        ids, offsets = self._engine.encode_batch(pieces)
+        part_tokens = np.asarray(offsets, dtype=np.int64)[part_pieces]
+        bounds = np.empty(len(ids) + 1, dtype=np.int64)
+        bounds[0] = batch.part_offsets[0]
+        np.cumsum(self._lengths[ids], out=bounds[1:])
+        bounds[1:] += bounds[0]
+        if not np.array_equal(bounds[part_tokens], batch.part_offsets):
+            raise RuntimeError(f"{self.version} lost bytes of a text while encoding it with {self.name}")
+        return TokenSpans(bounds[:-1], bounds[1:], part_tokens)
+
+    def _pieces(self, batch: TextBatch) -> tuple[list[bytes], list[int]]:
+        """The texts to encode, long ones cut where that is safe so that threads share them."""
+        pieces: list[bytes] = []
+        part_pieces = [0]
+        for part in batch.part_bytes():
+            pieces.extend(_cut_up(part) if self.has_safe_cuts and len(part) > 2 * _PIECE_BYTES else [part])
+            part_pieces.append(len(pieces))
+        return pieces, part_pieces
+
+
+def _cut_up(text: bytes) -> list[bytes]:
+    pieces = []
+    start = 0
+    while cut := _SPACE_BEHIND_WORD.search(text, start + _PIECE_BYTES):
+        pieces.append(text[start : cut.end()])
+        start = cut.end()
+    return [*pieces, text[start:]]
+
+
+def _version(engine: str) -> str:
+    return importlib.metadata.version({"quicktok": "quicktok-v1"}.get(engine, engine))
