@@ -17,10 +17,10 @@ from pipeline.hashing import Digests, hash_slices, hex_strings
 from pipeline.schemas import (
     CHUNK_COLUMNS,
     DOC_ID,
+    DOC_POSITION,
+    DOC_SOURCE,
     DOCUMENT_COLUMNS,
     FAILURE_SCHEMA,
-    POSITION,
-    SOURCE,
     TEXT,
     ChunkSettings,
     chunk_schema,
@@ -89,8 +89,8 @@ def chunk_documents(
     """The chunks of a table of documents, in the documents' order, and a row for each failed document.
 
     Args:
-        documents: Columns `doc_id` and `text` (any string type, or lists of strings), and if known `source`
-            and `position`; every other column is metadata and is repeated in the chunk rows.
+        documents: Columns `doc_id` and `text` (any string type, or lists of strings), and if known `_source`
+            and `_position`, for failures; every other column is metadata and is repeated in the chunk rows.
         chunker: Cuts the texts.
         include_text: Whether chunk rows carry their text.
         schema: The schema of the chunks, from `chunk_schema`; metadata columns are cast to it, and those that
@@ -223,8 +223,8 @@ def chunk_failures(documents: pa.Table, errors: list[tuple[int, BaseException]])
     nothing = pa.nulls(len(errors), pa.string()).fill_null("")
     return pa.Table.from_arrays(
         [
-            failed.column(SOURCE) if SOURCE in failed.column_names else nothing,
-            failed.column(POSITION) if POSITION in failed.column_names else nothing,
+            failed.column(DOC_SOURCE) if DOC_SOURCE in failed.column_names else nothing,
+            failed.column(DOC_POSITION) if DOC_POSITION in failed.column_names else nothing,
             failed.column(DOC_ID).cast(pa.string()),
             pa.array(["chunk"] * len(errors), pa.string()),
             pa.array([type(error).__name__ for _, error in errors], pa.string()),

@@ -13,8 +13,14 @@ DOC_ID = "doc_id"
 SOURCE = "source"
 POSITION = "position"
 TEXT = "text"
-DOCUMENT_COLUMNS = (DOC_ID, SOURCE, POSITION, TEXT)
-"""The columns that every document table starts with; metadata columns follow them."""
+
+DOC_SOURCE = "_source"
+DOC_POSITION = "_position"
+DOCUMENT_COLUMNS = (DOC_ID, DOC_SOURCE, DOC_POSITION, TEXT)
+"""The columns that every document table starts with; metadata columns follow them.
+
+Where a document comes from has names of its own there, since many corpora have a column called `source`.
+"""
 
 TEXT_TYPE = pa.large_string()
 PARTS_TYPE = pa.large_list(pa.large_string())
@@ -44,6 +50,7 @@ CHUNK_COLUMNS = (
     "doc_hash",
 )
 """The names that a chunk row uses itself, so that no metadata column may have them."""
+_NAMES_IN_USE = frozenset(CHUNK_COLUMNS + DOCUMENT_COLUMNS)
 
 _BEFORE_TEXT = (
     pa.field("chunk_id", pa.string(), nullable=False),
@@ -92,8 +99,8 @@ def document_schema(metadata_fields: Iterable[pa.Field[Any]] = (), *, parts: boo
     """
     own: list[pa.Field[Any]] = [
         pa.field(DOC_ID, pa.string(), nullable=False),
-        pa.field(SOURCE, pa.string(), nullable=False),
-        pa.field(POSITION, pa.string(), nullable=False),
+        pa.field(DOC_SOURCE, pa.string(), nullable=False),
+        pa.field(DOC_POSITION, pa.string(), nullable=False),
         pa.field(TEXT, PARTS_TYPE if parts else TEXT_TYPE),
     ]
     return pa.schema([*own, *checked_metadata_fields(metadata_fields)])
@@ -134,10 +141,10 @@ def checked_metadata_fields(fields: Iterable[pa.Field[Any]]) -> list[pa.Field[An
     """
     checked: dict[str, pa.Field[Any]] = {}
     for field in fields:
-        if field.name in DOCUMENT_COLUMNS[:1] + CHUNK_COLUMNS:
+        if field.name in _NAMES_IN_USE:
             raise ValueError(
-                f"metadata column {field.name!r} has the name of a chunk column; rename it in the documents. "
-                f"Names in use: {', '.join(CHUNK_COLUMNS)}"
+                f"metadata column {field.name!r} has a name that chunk or document tables use themselves; "
+                f"rename it in the documents. Names in use: {', '.join(sorted(_NAMES_IN_USE))}"
             )
         if field.name in checked:
             raise ValueError(f"metadata column {field.name!r} is given twice; name it once")
