@@ -12,12 +12,13 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 import regex
 
 REPLACEMENT = "\ufffd"
-_CLUSTER = regex.compile(r"\X")
+_CLUSTER: Any = regex.compile(r"\X")  # type: ignore[no-untyped-call]
 
 
 class Anchors:
@@ -106,7 +107,7 @@ class Anchors:
     def _agrees(self, wanted: str, start: int, behind_anchor: int) -> bool:
         rest = self.units[start + behind_anchor : start + len(wanted)]
         return all(
-            mine == theirs or mine == REPLACEMENT or _is_mark(mine)
+            mine in (theirs, REPLACEMENT) or _is_mark(mine)
             for mine, theirs in zip_longest(wanted[behind_anchor:], rest)
         )
 
@@ -115,8 +116,7 @@ class Anchors:
         for back in (1, 2):
             start = self.cursor - back
             if 0 <= start <= len(self.units) - len(wanted) and all(
-                mine in (theirs, REPLACEMENT)
-                for mine, theirs in zip(wanted, self.units[start:], strict=False)
+                mine in (theirs, REPLACEMENT) for mine, theirs in zip(wanted, self.units[start:], strict=False)
             ):
                 return start
         return None
@@ -138,9 +138,7 @@ class Anchors:
             )
         start = unit_length(self.text[:start]) if self.is_astral else start
         if start < self.cursor:
-            raise TypeError(
-                f"part {text!r:.60} starts at {start}, before the end {self.cursor} of the part before it"
-            )
+            raise TypeError(f"part {text!r:.60} starts at {start}, before the end {self.cursor} of the part before it")
         return text, start
 
 
@@ -166,6 +164,7 @@ def _as_units(text: str) -> str:
 
 
 def unit_length(text: str) -> int:
+    """The number of UTF-16 code units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 

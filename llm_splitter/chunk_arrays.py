@@ -78,9 +78,7 @@ def place(batch: TextBatch, spans: Spans, packing: Packing) -> Boundaries:
     end[:-1] = np.maximum(end[:-1], start[1:])
     has_chunks = np.diff(doc_offsets) > 0
     end[doc_offsets[1:][has_chunks] - 1] = batch.doc_offsets[1:][has_chunks]
-    return Boundaries(
-        start, end, (last - first).astype(np.int32), np.zeros(len(start), dtype=bool), doc_offsets
-    )
+    return Boundaries(start, end, (last - first).astype(np.int32), np.zeros(len(start), dtype=bool), doc_offsets)
 
 
 def _part_ends(batch: TextBatch, spans: Spans, last: Offsets) -> Offsets:

@@ -57,13 +57,9 @@ class Chunker:
 
     def __init__(self, options: SplitOptions, engine: EngineName = "auto") -> None:
         self.options = options
-        self._split, self.tokenizer_name, self.tokenizer_version, identity = _resolve(
-            options.splitter, engine
-        )
+        self._split, self.tokenizer_name, self.tokenizer_version, identity = _resolve(options.splitter, engine)
         settings = {**vars(options), "splitter": identity}
-        self.fingerprint = hashlib.blake2b(
-            json.dumps(settings, sort_keys=True).encode(), digest_size=16
-        ).hexdigest()
+        self.fingerprint = hashlib.blake2b(json.dumps(settings, sort_keys=True).encode(), digest_size=16).hexdigest()
 
     def chunk(self, batch: TextBatch, on_error: OnError = "raise") -> ChunkArrays:
         """The chunks of all documents of a batch.
@@ -113,9 +109,7 @@ def _names() -> str:
     return ", ".join([*BUILT_IN, *sorted(ENCODINGS)])
 
 
-def _split_built_in(
-    name: str, batch: TextBatch, options: SplitOptions, _: OnError
-) -> tuple[Boundaries, Errors]:
+def _split_built_in(name: str, batch: TextBatch, options: SplitOptions, _: OnError) -> tuple[Boundaries, Errors]:
     spans = BUILT_IN[name](batch)
     if options.chunk_strategy == "paragraph":
         spans = within_paragraphs(batch, spans, options.paragraph_break)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def split(
 ) -> list[Chunk[str]]: ...
 @overload
 def split(
-    text: Sequence[str],
+    text: list[str] | tuple[str, ...],
     *,
     chunk_size: int = ...,
     chunk_overlap: int = ...,
@@ -42,7 +42,7 @@ def split(
     strict_size: bool = ...,
 ) -> list[Chunk[list[str]]]: ...
 def split(
-    text: str | Sequence[str],
+    text: str | list[str] | tuple[str, ...],
     *,
     chunk_size: int = 512,
     chunk_overlap: int = 0,
@@ -51,7 +51,7 @@ def split(
     offset_unit: OffsetUnit = "codepoint",
     paragraph_break: ParagraphBreak = "\n\n",
     strict_size: bool = True,
-) -> list[Chunk[str]] | list[Chunk[list[str]]]:
+) -> list[Chunk[Any]]:
     r"""The chunks of a text, each with the offsets that lead back to it.
 
     Args:
@@ -94,21 +94,19 @@ def split(
     arrays = chunker.chunk(batch)
     pieces = _pieces(text, batch, arrays, offset_unit)
     return [
-        Chunk(piece, start, end)  # type: ignore[misc]
+        Chunk(piece, start, end)
         for piece, start, end in zip(pieces, arrays.start.tolist(), arrays.end.tolist(), strict=True)
     ]
 
 
 def _pieces(
-    text: str | Sequence[str], batch: TextBatch, arrays: ChunkArrays, unit: OffsetUnit
+    text: str | list[str] | tuple[str, ...], batch: TextBatch, arrays: ChunkArrays, unit: OffsetUnit
 ) -> Iterator[str | list[str]]:
     """The text of each chunk, cut from the source by Python indices."""
     if unit == "utf16" and arrays.splits_pairs:
         ranges = zip(arrays.start.tolist(), arrays.end.tolist(), strict=True)
         return (get_chunk(text, start, end, offset_unit=unit) for start, end in ranges)
-    indices = from_bytes(
-        batch.data, np.concatenate([arrays.byte_start, arrays.byte_end]), "codepoint"
-    ).tolist()
+    indices = from_bytes(batch.data, np.concatenate([arrays.byte_start, arrays.byte_end]), "codepoint").tolist()
     ranges = zip(indices[: len(arrays)], indices[len(arrays) :], strict=True)
     if isinstance(text, str):
         return (text[start:end] for start, end in ranges)

@@ -63,9 +63,7 @@ def custom_spans(
     return collected.as_spans(), errors
 
 
-def _split_part(
-    batch: TextBatch, part: int, splitter: Splitter, options: SplitOptions, collected: _Collected
-) -> None:
+def _split_part(batch: TextBatch, part: int, splitter: Splitter, options: SplitOptions, collected: _Collected) -> None:
     text = batch.part(part)
     origin = int(batch.part_offsets[part])
     to_byte = _byte_positions(batch.data[origin : batch.part_offsets[part + 1]])

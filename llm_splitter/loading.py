@@ -36,9 +36,7 @@ def load_encoding(name: str, engine: EngineName = "auto", rank_file: str | Path 
     encoding = ENCODINGS.get(name)
     if encoding is None:
         raise ValueError(f"unknown token encoding {name!r}; known are {', '.join(sorted(ENCODINGS))}")
-    return BytePairTokenizer(
-        name, _engine(encoding, engine, rank_file), f"encoding:{name}", has_safe_cuts=True
-    )
+    return BytePairTokenizer(name, _engine(encoding, engine, rank_file), f"encoding:{name}", has_safe_cuts=True)
 
 
 def _engine(encoding: Encoding, engine: EngineName, rank_file: str | Path | None) -> Engine:
@@ -127,9 +125,7 @@ def load_file(path: Path) -> Tokenizer:
 
 def _require_tokenizers() -> None:
     if importlib.util.find_spec("tokenizers") is None:
-        raise ValueError(
-            "a tokenizer.json needs the package tokenizers: pip install 'llm-splitter[huggingface]'"
-        )
+        raise ValueError("a tokenizer.json needs the package tokenizers: pip install 'llm-splitter[huggingface]'")
 
 
 def load_object(tokenizer: Any) -> Tokenizer | None:

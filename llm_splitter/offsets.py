@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import accumulate
 from typing import overload
 
@@ -60,9 +59,11 @@ def _count_before(flags: np.ndarray, positions: Offsets) -> Offsets:
 @overload
 def get_chunk(text: str, start: int, end: int, *, offset_unit: OffsetUnit = ...) -> str: ...
 @overload
-def get_chunk(text: Sequence[str], start: int, end: int, *, offset_unit: OffsetUnit = ...) -> list[str]: ...
 def get_chunk(
-    text: str | Sequence[str], start: int, end: int, *, offset_unit: OffsetUnit = "codepoint"
+    text: list[str] | tuple[str, ...], start: int, end: int, *, offset_unit: OffsetUnit = ...
+) -> list[str]: ...
+def get_chunk(
+    text: str | list[str] | tuple[str, ...], start: int, end: int, *, offset_unit: OffsetUnit = "codepoint"
 ) -> str | list[str]:
     """The part of a text between two offsets.
 
@@ -120,9 +121,7 @@ def _slice(text: str, start: int, end: int, unit: OffsetUnit) -> str:
     if unit == "codepoint" or text.isascii():
         return text[start:end]
     if unit == "utf16":
-        return text.encode("utf-16-le", "surrogatepass")[2 * start : 2 * end].decode(
-            "utf-16-le", "surrogatepass"
-        )
+        return text.encode("utf-16-le", "surrogatepass")[2 * start : 2 * end].decode("utf-16-le", "surrogatepass")
     encoded = np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
     start, end = to_character_starts(encoded, np.array([start, end])).tolist()
     return encoded[start:end].tobytes().decode("utf-8", "surrogatepass")

@@ -30,12 +30,12 @@ class OwnTokens:
     """
 
     def __init__(self, batch: TextBatch, tokens: TokenSpans, tokenizer: Tokenizer) -> None:
-        self._data = memoryview(batch.data)
-        self._starts = memoryview(tokens.starts)
+        self._data = batch.data.data
+        self._starts = tokens.starts.data
         self._count = tokenizer.count
         self._has_safe_cuts = tokenizer.has_safe_cuts
-        self._halves = memoryview(tokens.halves)
-        self._seams = memoryview(batch.part_offsets)
+        self._halves = tokens.halves.data
+        self._seams = batch.part_offsets.data
         self._doc_parts = batch.doc_parts.tolist()
         self._part: tuple[int, int] | None = None
 

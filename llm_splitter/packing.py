@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -52,12 +53,12 @@ def pack_paragraphs(doc_offsets: Offsets, paragraphs: Offsets, size: int, overla
 
     One step of Python a chunk; nothing is done a part.
     """
-    starts = memoryview(paragraphs)
+    starts = paragraphs.data
     first: list[int] = []
     last: list[int] = []
     chunk_offsets = [0]
     bounds = doc_offsets.tolist()
-    for low, high in zip(bounds, bounds[1:], strict=False):
+    for low, high in pairwise(bounds):
         begin, fresh = low, low
         while fresh < high:
             end = paragraph_end(starts, fresh, min(begin + size, high), high)

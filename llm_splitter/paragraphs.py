@@ -35,19 +35,19 @@ def within_paragraphs(batch: TextBatch, spans: Spans, paragraph_break: Paragraph
     """The spans that lie in paragraphs (white space around them is part of none), with where those begin."""
     starts = paragraph_starts(batch, paragraph_break)
     if spans.ends is not None:
-        spans = _inside(batch, spans, starts)
+        spans = _inside(batch, spans.starts, spans.ends, starts)
     return replace(spans, paragraphs=np.unique(np.searchsorted(spans.starts, starts)))
 
 
-def _inside(batch: TextBatch, spans: Spans, starts: Offsets) -> Spans:
+def _inside(batch: TextBatch, span_starts: Offsets, span_ends: Offsets, starts: Offsets) -> Spans:
     following = np.append(starts[1:], len(batch.data))[: len(starts)]
     part_ends = batch.part_offsets[np.searchsorted(batch.part_offsets, starts, side="right")]
     ends = content_ends(batch.data, np.minimum(following, part_ends))
-    paragraph = np.searchsorted(starts, spans.starts, side="right") - 1
+    paragraph = np.searchsorted(starts, span_starts, side="right") - 1
     wanted = paragraph >= 0
-    wanted[wanted] = spans.starts[wanted] < ends[paragraph[wanted]]
-    kept = spans.starts[wanted]
-    return Spans(kept, spans.ends[wanted], group_by_document(kept, batch.doc_offsets))
+    wanted[wanted] = span_starts[wanted] < ends[paragraph[wanted]]
+    kept = span_starts[wanted]
+    return Spans(kept, span_ends[wanted], group_by_document(kept, batch.doc_offsets))
 
 
 def _double_newlines(data: Bytes) -> Offsets:
@@ -74,9 +74,9 @@ def line_starts(data: Bytes) -> Offsets:
 
 
 def split_paragraphs(text: str, paragraph_break: ParagraphBreak) -> list[tuple[int, str]]:
-    """The paragraphs of a text, trimmed, each with the index at which it starts; empty ones included.
+    r"""The paragraphs of a text, trimmed, each with the index at which it starts; empty ones included.
 
-    >>> split_paragraphs(" a\\n\\n b ", "\\n\\n")
+    >>> split_paragraphs(" a\n\n b ", "\n\n")
     [(1, 'a'), (5, 'b')]
     """
     pieces = []

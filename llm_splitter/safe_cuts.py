@@ -80,9 +80,7 @@ def is_safe_cut(data: memoryview, position: int) -> bool:
     first = position - 1
     while data[first] & 0xC0 == 0x80:
         first -= 1
-    return _is_cut(
-        str(data[first:position], "utf-8"), str(data[position : position + _width(after)], "utf-8")
-    )
+    return _is_cut(str(data[first:position], "utf-8"), str(data[position : position + _width(after)], "utf-8"))
 
 
 def _width(lead: int) -> int:

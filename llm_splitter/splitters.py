@@ -12,6 +12,7 @@ from llm_splitter.character_classes import (
     CLOSER,
     EXTENDER,
     LEADER,
+    OPENER,
     OTHER,
     SINGLE,
     SPACE,
@@ -49,7 +50,7 @@ def words(batch: TextBatch) -> Spans:
 
 
 def _begin_words(classes: Classes, part_starts: Offsets) -> NDArray[np.bool_]:
-    is_space = classes == SPACE
+    is_space: NDArray[np.bool_] = classes == SPACE
     begins = ~is_space
     begins[1:] &= is_space[:-1]
     if (classes == SINGLE).any():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -98,7 +99,7 @@ class TextBatch:
         """The UTF-8 of every part."""
         view = self.data.tobytes() if len(self.part_offsets) > 2 else self.data
         bounds = self.part_offsets.tolist()
-        return [bytes(view[start:end]) for start, end in zip(bounds, bounds[1:], strict=False)]
+        return [bytes(view[start:end]) for start, end in pairwise(bounds)]
 
 
 def _encode(text: str) -> bytes:

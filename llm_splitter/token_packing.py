@@ -44,7 +44,7 @@ class _Cut(NamedTuple):
     end: int
     first_token: int
     next_token: int
-    count: int
+    tokens: int
     is_whole: bool
 
 
@@ -70,16 +70,16 @@ class TokenPacker:
         self._size = options.chunk_size
         self._overlap = options.chunk_overlap
         self._is_strict = options.strict_size and tokenizer.counts_text
-        self._data = memoryview(batch.data)
-        self._starts = memoryview(tokens.starts)
-        self._ends = memoryview(tokens.ends)
+        self._data = batch.data.data
+        self._starts = tokens.starts.data
+        self._ends = tokens.ends.data
         self._own = OwnTokens(batch, tokens, tokenizer)
         self._doc_tokens = tokens.part_tokens[batch.doc_parts].tolist()
         self._doc_bytes = batch.doc_offsets.tolist()
         self._by_paragraph = paragraph_starts is not None
         starts = np.zeros(0, dtype=np.int64) if paragraph_starts is None else paragraph_starts
-        self._paragraphs = memoryview(np.searchsorted(tokens.starts, starts).astype(np.int64))
-        self._paragraph_bytes = memoryview(starts)
+        self._paragraphs = np.searchsorted(tokens.starts, starts).astype(np.int64).data
+        self._paragraph_bytes = starts.data
 
     def pack(self) -> Boundaries:
         """The chunks of all documents."""
@@ -99,7 +99,7 @@ class TokenPacker:
         at = self._beginning(document)
         while at is not None:
             cut = self._next_cut(at)
-            yield cut.start, cut.end, cut.count, cut.count > self._size
+            yield cut.start, cut.end, cut.tokens, cut.tokens > self._size
             at = None if cut.end == at.doc_end else self._behind(at, cut)
 
     def _beginning(self, document: int) -> _Place | None:
@@ -161,9 +161,7 @@ class TokenPacker:
             return True
         start = self._starts[token]
         return (
-            self._data[start] & 0xC0 != 0x80
-            and start >= self._ends[token - 1]
-            and self._end(token, at) > at.fresh_byte
+            self._data[start] & 0xC0 != 0x80 and start >= self._ends[token - 1] and self._end(token, at) > at.fresh_byte
         )
 
     def _end(self, token: int, at: _Place) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
-TextT = TypeVar("TextT", str, list[str])
+TextT = TypeVar("TextT", bound="str | list[str]")
 
 ChunkStrategy: TypeAlias = Literal["character", "paragraph"]
 OffsetUnit: TypeAlias = Literal["codepoint", "utf16", "utf8"]

@@ -1,6 +1,6 @@
-"""White space: the one definition that words, paragraphs and trimming share.
+r"""White space: the one definition that words, paragraphs and trimming share.
 
-The set is that of ECMAScript's ``\\s`` and ``String.prototype.trim``, which upstream uses: the Unicode
+The set is that of ECMAScript's ``\s`` and ``String.prototype.trim``, which upstream uses: the Unicode
 space separators, the ASCII controls from tab to carriage return, the line and paragraph separators and
 the byte order mark.
 """
@@ -13,7 +13,8 @@ import numpy as np
 
 from llm_splitter.texts import Bytes, Offsets
 
-HORIZONTAL = "\t\v\f \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000\ufeff"
+_EN_QUAD_TO_HAIR_SPACE = "".join(map(chr, range(0x2000, 0x200B)))
+HORIZONTAL = "\t\v\f \u00a0\u1680\u202f\u205f\u3000\ufeff" + _EN_QUAD_TO_HAIR_SPACE
 WHITESPACE = HORIZONTAL + "\n\r\u2028\u2029"
 
 _RUN = re.compile(b"(?:" + b"|".join(re.escape(space.encode()) for space in WHITESPACE) + b")+")
@@ -29,9 +30,9 @@ _MAY_LEAD_SPACE[[space.encode()[0] for space in WHITESPACE if not space.isascii(
 
 
 def next_content(data: Bytes, positions: Offsets) -> Offsets:
-    """For each byte position the first one from it on that is not white space; the data's end if none is.
+    r"""For each byte position the first one from it on that is not white space; the data's end if none is.
 
-    >>> next_content(np.frombuffer("a \\u3000b".encode(), dtype=np.uint8), np.array([0, 1])).tolist()
+    >>> next_content(np.frombuffer("a \u3000b".encode(), dtype=np.uint8), np.array([0, 1])).tolist()
     [0, 5]
     """
     found = positions.astype(np.int64, copy=True)
@@ -56,7 +57,7 @@ def _skip_the_rest(data: Bytes, found: Offsets) -> Offsets:
 
 
 def content_ends(data: Bytes, positions: Offsets) -> Offsets:
-    """For each byte position the end of the last content before it; 0 if there is none.
+    r"""For each byte position the end of the last content before it; 0 if there is none.
 
     >>> content_ends(np.frombuffer(b"a \n b", dtype=np.uint8), np.array([4, 5])).tolist()
     [1, 5]
@@ -76,7 +77,7 @@ def _step_back_the_rest(data: Bytes, found: Offsets) -> Offsets:
     inside = np.flatnonzero(found > 0)
     last = data[found[inside] - 1]
     for index in inside[_IS_ASCII_SPACE[last] | _MAY_END_SPACE[last]].tolist():
-        found[index] = _content_end(memoryview(data), int(found[index]))
+        found[index] = _content_end(data.data, int(found[index]))
     return found
 
 
