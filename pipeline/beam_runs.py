@@ -40,18 +40,16 @@ def pipeline_options(flags: Sequence[str]) -> PipelineOptions:
 
 @contextmanager
 def quiet_beam() -> Iterator[None]:
-    """Keep Beam from logging, unless the program that runs the job has set up logging itself.
+    """Keep Beam from logging, unless somebody has set a level for the logger `apache_beam`.
 
-    Beam logs an error that ends a job in full, several times, and warns of things that nobody has asked for;
+    Beam warns of things that nobody has asked for, and logs the error that ends a job in full, several times;
     what ended the job is told by its result.
     """
-    root = logging.getLogger()
-    if root.handlers:
-        yield
-        return
-    silence = logging.NullHandler()
-    root.addHandler(silence)
+    logger = logging.getLogger("apache_beam")
+    before = logger.level
+    if before == logging.NOTSET:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        root.removeHandler(silence)
+        logger.setLevel(before)
