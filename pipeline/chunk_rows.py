@@ -187,7 +187,7 @@ class ChunkedDocuments:
         }
         if TEXT in self.schema.names:
             columns[TEXT] = gather_text(self._text.data, arrays.byte_start[rows], arrays.byte_end[rows])
-        carried = _carried_columns(self._documents, self.schema).take(pa.array(document))
+        carried = self._carried.take(pa.array(document))
         return _table(self.schema, columns | dict(zip(carried.column_names, carried.columns, strict=True)))
 
     def _text_digests(self, rows: slice, document: Positions) -> Digests:
@@ -204,6 +204,10 @@ class ChunkedDocuments:
         return np.repeat(np.arange(self._documents.num_rows), np.diff(self.arrays.doc_offsets))
 
     @cached_property
+    def _carried(self) -> pa.Table:
+        return _carried_columns(self._documents, self.schema)
+
+    @cached_property
     def _doc_digests(self) -> Digests:
         offsets = self._text.doc_offsets
         return hash_slices(self._text.data, offsets[:-1], offsets[1:])
@@ -214,12 +218,13 @@ class ChunkedDocuments:
 
     @cached_property
     def _id_prefixes(self) -> pa.StringArray:
-        return chunk_id_prefixes(self._documents.column(DOC_ID).to_pylist(), self._scope)
+        return chunk_id_prefixes(self._carried.column(DOC_ID).to_pylist(), self._scope)
 
 
 def chunk_failures(documents: pa.Table, errors: list[tuple[int, BaseException]]) -> pa.Table:
     """Failure rows of the stage `chunk`, a row for each (row of the document table, error)."""
-    failed = documents.take(pa.array([row for row, _ in errors], pa.int64()))
+    places = [name for name in (DOC_SOURCE, DOC_POSITION, DOC_ID) if name in documents.column_names]
+    failed = documents.select(places).take(pa.array([row for row, _ in errors], pa.int64()))
     nothing = pa.nulls(len(errors), pa.string()).fill_null("")
     return pa.Table.from_arrays(
         [
@@ -244,9 +249,10 @@ def _metadata_fields(documents: pa.Table) -> list[pa.Field[Any]]:
 
 
 def _carried_columns(documents: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The columns that chunk rows repeat from their document: its id and the metadata."""
+    """What chunk rows repeat from their document, id and metadata, with the types of the chunks."""
     own = set(CHUNK_COLUMNS) - {DOC_ID}
-    return documents.select([name for name in schema.names if name not in own])
+    fields = [pa.field(field.name, field.type) for field in schema if field.name not in own]
+    return documents.select([field.name for field in fields]).cast(pa.schema(fields))
 
 
 def _table(schema: pa.Schema, columns: dict[str, Any]) -> pa.Table:

@@ -52,6 +52,8 @@ CHUNK_COLUMNS = (
 """The names that a chunk row uses itself, so that no metadata column may have them."""
 _NAMES_IN_USE = frozenset(CHUNK_COLUMNS + DOCUMENT_COLUMNS)
 
+_VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+
 _BEFORE_TEXT = (
     pa.field("chunk_id", pa.string(), nullable=False),
     pa.field(DOC_ID, pa.string(), nullable=False),
@@ -136,6 +138,8 @@ def chunk_schema(
 def checked_metadata_fields(fields: Iterable[pa.Field[Any]]) -> list[pa.Field[Any]]:
     """The fields, all nullable and without metadata of their own, once their names are known to be free.
 
+    The view types become the plain ones, which every reader knows and Arrow can repeat.
+
     Raises:
         ValueError: If a name is used twice, or is one that documents or chunks use themselves.
     """
@@ -148,16 +152,13 @@ def checked_metadata_fields(fields: Iterable[pa.Field[Any]]) -> list[pa.Field[An
             )
         if field.name in checked:
             raise ValueError(f"metadata column {field.name!r} is given twice; name it once")
-        checked[field.name] = pa.field(field.name, field.type)
+        checked[field.name] = pa.field(field.name, _VIEWS.get(field.type, field.type))
     return list(checked.values())
 
 
 def schema_metadata(chunker: ChunkSettings) -> dict[bytes | str, bytes | str]:
     """Schema metadata: every split option, the tokenizer and the product version, keys `llm_splitter.*`."""
-    return {
-        f"{METADATA_PREFIX}{name}".encode(): str(value).encode()
-        for name, value in chunk_settings(chunker).items()
-    }
+    return {f"{METADATA_PREFIX}{name}".encode(): str(value).encode() for name, value in chunk_settings(chunker).items()}
 
 
 def failed_documents(failures: pa.Table) -> int:
