@@ -11,14 +11,19 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import Any
 
 import numpy as np
 import regex
 
-REPLACEMENT = "\ufffd"
+from llm_splitter.tiling import REPLACEMENT, tile
+
 _CLUSTER: Any = regex.compile(r"\X")  # type: ignore[no-untyped-call]
+
+
+class PartNotFoundError(ValueError):
+    """The text does not hold a part that the splitter returned."""
 
 
 class Anchors:
@@ -42,39 +47,43 @@ class Anchors:
                 lies behind the part before it.
             ValueError: a part that is neither string nor ``Part``, or that the text does not hold.
         """
-        found: list[tuple[int, int]] = []
-        ended_in_half = False
-        for part in parts:
-            span = self._place(part, ended_in_half)
-            if span is not None:
-                found.append(span)
-            if not isinstance(part, str):
-                ended_in_half = False
-            elif part:
-                ended_in_half = part.endswith(REPLACEMENT)
-        return found
+        try:
+            spans = [self._place(part) for part in parts]
+        except PartNotFoundError:
+            tiled = self._tiled(parts)
+            if tiled is None:
+                raise
+            return tiled
+        return [span for span in spans if span is not None]
 
-    def _place(self, part: object, after_half: bool) -> tuple[int, int] | None:
+    def _tiled(self, parts: Sequence[object]) -> list[tuple[int, int]] | None:
+        """The spans of token pieces of which some share a character, where upstream gives up."""
+        pieces = [part for part in parts if isinstance(part, str)]
+        if len(pieces) < len(parts) or not any(REPLACEMENT in piece for piece in pieces):
+            return None
+        spans = tile(self.text, [piece for piece in pieces if piece])
+        if spans is None or not self.is_astral:
+            return spans
+        units = list(accumulate((unit_length(character) for character in self.text), initial=0))
+        return [(units[start], units[end]) for start, end in spans]
+
+    def _place(self, part: object) -> tuple[int, int] | None:
         if isinstance(part, str):
-            return self._place_text(part, after_half) if part else None
+            return self._place_text(part) if part else None
         text, start = self._reported(part)
         if not text:
             return None
-        self.cursor = start + unit_length(text)
         length = len(self.units)
-        span = (start, min(self.cursor, length))
-        self.cursor = min(self.cursor, length)
-        return span
+        self.cursor = min(start + unit_length(text), length)
+        return start, self.cursor
 
-    def _place_text(self, part: str, after_half: bool) -> tuple[int, int] | None:
+    def _place_text(self, part: str) -> tuple[int, int] | None:
         wanted = _as_units(part) if self.is_astral else part
         start = self._find(part, wanted)
         if start is None and _is_unplaceable(part):
             return None
-        if start is None and after_half and part.startswith(REPLACEMENT):
-            start = self._find_sharing(wanted)
         if start is None:
-            raise ValueError(
+            raise PartNotFoundError(
                 f"the splitter returned a part that the text does not hold from index {self.cursor} on: "
                 f"{part!r:.60} (text: {self.text!r:.60}). Return parts in source order and unchanged, or "
                 "Part(text, start) to say where they stand"
@@ -110,16 +119,6 @@ class Anchors:
             mine in (theirs, REPLACEMENT) or _is_mark(mine)
             for mine, theirs in zip_longest(wanted[behind_anchor:], rest)
         )
-
-    def _find_sharing(self, wanted: str) -> int | None:
-        """Where two neighbouring tokens share a character, the second starts with its last code units."""
-        for back in (1, 2):
-            start = self.cursor - back
-            if 0 <= start <= len(self.units) - len(wanted) and all(
-                mine in (theirs, REPLACEMENT) for mine, theirs in zip(wanted, self.units[start:], strict=False)
-            ):
-                return start
-        return None
 
     def _reported(self, part: object) -> tuple[str, int]:
         """Text and start (in code units) of a part that says where it stands."""
