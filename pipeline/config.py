@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, ValidationError, model_validator
 
 from llm_splitter import Chunker, SplitOptions
+from llm_splitter.splitters import BUILT_IN
+from llm_splitter.tokenizers import EngineName
 from llm_splitter.types import ChunkStrategy, OffsetUnit, ParagraphBreak
 from pipeline.config_errors import SettingsError, explain
 from pipeline.config_file import read_config_file
@@ -31,9 +33,7 @@ class Settings(BaseModel):
 class DocumentSettings(Settings, title="Documents"):
     """What is read."""
 
-    input: Paths = Field(
-        description="Files to read: paths or patterns such as 'docs/*.parquet', one or several."
-    )
+    input: Paths = Field(description="Files to read: paths or patterns such as 'docs/*.parquet', one or several.")
     input_format: Literal["auto", "parquet", "jsonl", "csv", "arrow", "text"] = Field(
         "auto", description="What the files are; auto goes by the ending of each file's name."
     )
@@ -41,17 +41,13 @@ class DocumentSettings(Settings, title="Documents"):
         None,
         description="Column with the document's id; without one, ids are path#row (a text file: its path).",
     )
-    text_column: str = Field(
-        "text", description="Column with the text, or with a list of texts (a document in parts)."
-    )
+    text_column: str = Field("text", description="Column with the text, or with a list of texts (a document in parts).")
     metadata_columns: Columns = Field(
         {},
         description="Columns carried through to the chunk rows: names, or with a type: price:double.",
     )
     binary_text: bool = Field(False, description="Take a text column of Arrow type binary as UTF-8.")
-    verify_checksums: bool = Field(
-        False, description="Check the page checksums of Parquet files while reading."
-    )
+    verify_checksums: bool = Field(False, description="Check the page checksums of Parquet files while reading.")
     max_line_bytes: Bytes = Field(
         ByteSize(256 * 2**20),
         description="A longer line in a JSON Lines file fails, that line alone (64MiB, 1GB, ...).",
@@ -64,11 +60,9 @@ class SplitSettings(Settings, title="Splitting"):
     splitter: str = Field(
         str(_DEFAULTS.splitter),
         description="What is counted: characters, words, sentences, lines, a tiktoken encoding such as "
-        "cl100k_base, a Hugging Face tokenizer.json, or package.module:callable.",
+        "cl100k_base, a file (tokenizer.json, <encoding>.tiktoken), or package.module:callable.",
     )
-    chunk_size: WholeNumber = Field(
-        _DEFAULTS.chunk_size, description="Most parts (tokens, words, ...) in one chunk."
-    )
+    chunk_size: WholeNumber = Field(_DEFAULTS.chunk_size, description="Most parts (tokens, words, ...) in one chunk.")
     chunk_overlap: WholeNumber = Field(
         _DEFAULTS.chunk_overlap,
         description="Parts that a chunk repeats from the one before it; less than chunk_size.",
@@ -88,9 +82,7 @@ class SplitSettings(Settings, title="Splitting"):
     strict_size: bool = Field(
         _DEFAULTS.strict_size, description="Hold every chunk's own text, encoded alone, to chunk_size tokens."
     )
-    engine: Literal["auto", "tiktoken", "quicktok"] = Field(
-        "auto", description="Which package encodes; the chunks are the same."
-    )
+    engine: EngineName = Field("auto", description="Which package encodes; the chunks are the same.")
 
     @model_validator(mode="after")
     def _splittable(self) -> SplitSettings:
@@ -130,7 +122,7 @@ class SplitSettings(Settings, title="Splitting"):
     @property
     def counted(self) -> str:
         """What chunk_size and token counts count, in the plural."""
-        if self.splitter in ("characters", "words", "sentences", "lines"):
+        if self.splitter in BUILT_IN:
             return self.splitter
         return "parts" if is_import_path(self.splitter) else "tokens"
 
@@ -139,9 +131,7 @@ class OutputSettings(Settings, title="Chunk rows"):
     """What is written, and where."""
 
     output: str = Field(description="Folder for chunks-*, failures-* and manifest.json; replaced as a whole.")
-    text: bool = Field(
-        True, description="Write each chunk's text; without it, rows lead back to the text by offsets."
-    )
+    text: bool = Field(True, description="Write each chunk's text; without it, rows lead back to the text by offsets.")
     format: Literal["parquet", "arrow", "jsonl"] = Field("parquet", description="Format of the chunk files.")
 
 
@@ -180,9 +170,7 @@ def load_settings(
     """
     from_file = read_config_file(path) if path is not None else {}
     given = dict(overrides or {})
-    origins = {key: f"{path}: {key}" for key in from_file} | {
-        key: f"--{key.replace('_', '-')}" for key in given
-    }
+    origins = {key: f"{path}: {key}" for key in from_file} | {key: f"--{key.replace('_', '-')}" for key in given}
     try:
         return model.model_validate(_joined(from_file, given))
     except ValidationError as error:

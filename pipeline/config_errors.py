@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -45,14 +44,12 @@ def explain(error: ValidationError, known: Collection[str], origins: Mapping[str
     return SettingsError(*_lines(error.errors(include_url=False), known, origins))
 
 
-def _lines(
-    details: Iterable[ErrorDetails], known: Collection[str], origins: Mapping[str, str]
-) -> Iterable[str]:
+def _lines(details: Iterable[ErrorDetails], known: Collection[str], origins: Mapping[str, str]) -> Iterable[str]:
     for detail in details:
         if detail["loc"]:
             yield _setting_line(detail, known, origins)
         else:
-            yield _rule_line(str(detail["ctx"]["error"]), known, origins)
+            yield problem_line(str(detail["ctx"]["error"]), known, origins)
 
 
 def _setting_line(detail: ErrorDetails, known: Collection[str], origins: Mapping[str, str]) -> str:
@@ -65,10 +62,21 @@ def _setting_line(detail: ErrorDetails, known: Collection[str], origins: Mapping
     return f"{place}: {_shown(detail['input'])} is not allowed, {_allowed(detail)}"
 
 
-def _rule_line(message: str, known: Collection[str], origins: Mapping[str, str]) -> str:
-    """A rule of the splitting options names its setting first: `chunk_size must be at least 1, got 0`."""
-    name = next((word for word in re.findall(r"\w+", message) if word in known), None)
-    return f"{origins.get(name, name)}: {message.removeprefix(name).lstrip(': ')}" if name else message
+def problem_line(message: str, known: Collection[str], origins: Mapping[str, str] | None = None) -> str:
+    """A message that begins with a setting's name, behind the place where that setting was written.
+
+    Args:
+        message: such as `chunk_size must be at least 1, got 0`.
+        known: names of the settings there are.
+        origins: where settings were written.
+
+    >>> problem_line("chunk_size must be at least 1, got 0", ["chunk_size"], {"chunk_size": "--chunk-size"})
+    '--chunk-size: must be at least 1, got 0'
+    """
+    message = " ".join(message.split())
+    first, _, rest = message.partition(" ")
+    name = first.rstrip(":")
+    return f"{(origins or {}).get(name, name)}: {rest}" if name in known else message
 
 
 def _suggestion(key: str, known: Collection[str]) -> str:

@@ -18,9 +18,7 @@ class _StrictLoader(yaml.SafeLoader):
         seen: set[str] = set()
         for key, _ in node.value:
             if key.tag != "tag:yaml.org,2002:merge" and key.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"{key.value} is given twice", key.start_mark
-                )
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value} is given twice", key.start_mark)
             seen.add(str(key.value))
         return super().construct_mapping(node, deep)
 

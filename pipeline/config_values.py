@@ -60,9 +60,7 @@ def _named_columns(item: object) -> Iterable[tuple[object, object]]:
             name, _, kind = entry.partition(":")
             yield name.strip(), kind.strip() or None
     else:
-        raise ValueError(
-            "must be column names, or a mapping from names to Arrow types such as {lang: string}"
-        )
+        raise ValueError("must be column names, or a mapping from names to Arrow types such as {lang: string}")
 
 
 def as_threshold(value: object) -> int | float | None:
@@ -77,15 +75,8 @@ def as_threshold(value: object) -> int | float | None:
     if value is None:
         return None
     number = _number(str(value).strip())
-    if (
-        isinstance(value, bool)
-        or number is None
-        or number < 0
-        or (isinstance(number, float) and not number <= 1)
-    ):
-        raise ValueError(
-            "must be a count of failures such as 10, or a share of the documents such as 1% or 0.01"
-        )
+    if isinstance(value, bool) or number is None or number < 0 or (isinstance(number, float) and not number <= 1):
+        raise ValueError("must be a count of failures such as 10, or a share of the documents such as 1% or 0.01")
     return number
 
 

@@ -39,7 +39,5 @@ def import_splitter(path: str) -> Callable[[str], list[Any]]:
     except AttributeError:
         raise ValueError(f"splitter: {path!r}: module {module_name} has no {name}") from None
     if not callable(splitter):
-        raise ValueError(
-            f"splitter: {path!r}: {name} is a {type(splitter).__name__}, not a callable str -> list"
-        )
+        raise ValueError(f"splitter: {path!r}: {name} is a {type(splitter).__name__}, not a callable str -> list")
     return splitter  # type: ignore[no-any-return]

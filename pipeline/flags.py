@@ -60,15 +60,20 @@ def _choices(field: FieldInfo) -> str:
     return f" [choices: {', '.join(map(_shown, get_args(field.annotation)))}]"
 
 
-def _default(field: FieldInfo) -> str:
+def shown_default(field: FieldInfo) -> str:
+    """A setting's default as a person would write it; nothing where there is none."""
     if field.is_required() or field.default in (None, (), {}):
         return ""
-    return f" [default: {_shown(field.default)}]"
+    return _shown(field.default)
+
+
+def _default(field: FieldInfo) -> str:
+    return f" [default: {shown}]" if (shown := shown_default(field)) else ""
 
 
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, ByteSize):
-        return value.human_readable()
+        return value.human_readable().replace(".0", "")
     return repr(str(value)).strip("'\"")

@@ -47,10 +47,10 @@ class ProgressLine:
         now = self._clock()
         text_bytes = counts.get("text_bytes", 0)
         figures = (
-            f"{counts.get('documents_read', 0):,} documents",
+            _counted(counts.get("documents_read", 0), "document"),
             f"{text_bytes / 1e6:,.1f} MB",
-            f"{counts.get('chunks', 0):,} chunks",
-            f"{failures_in(counts):,} failures",
+            _counted(counts.get("chunks", 0), "chunk"),
+            _counted(failures_in(counts), "failure"),
             f"{self._speed(now, text_bytes) / 1e6:,.1f} MB/s",
             elapsed(now - self._started),
         )
@@ -62,6 +62,10 @@ class ProgressLine:
             self._seen.popleft()
         then, bytes_then = self._seen[0]
         return (text_bytes - bytes_then) / max(now - then, 1.0)
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def failures_in(counts: Counts) -> int:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import orjson
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from llm_splitter import Chunker, TextBatch
@@ -19,6 +18,7 @@ _PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n
 )
 _TAIL = str.maketrans({"\n": "↵", " ": "·", "\t": "→"})
 _MARKS = ("⟪", "⟫")
+_INDENT = "  "
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,9 @@ def print_chunks(chunks: Sequence[ShownChunk], counted: str, console: Console) -
     """
     for chunk in chunks:
         console.print(_heading(chunk, counted))
-        console.print(Padding(_body(chunk), (0, 0, 1, 2)))
+        for line in _body(chunk).wrap(console, max(console.width - len(_INDENT), 20)):
+            console.print(Text(_INDENT).append_text(line), soft_wrap=True)
+        console.print()
     console.print(_closing([chunk.token_count for chunk in chunks], counted), style="bold")
 
 

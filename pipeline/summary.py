@@ -71,8 +71,11 @@ def _spread(tokens: TokenSummary) -> str:
 
 
 def _speed(text_bytes: int, seconds: float) -> str:
-    megabytes = text_bytes / 1e6
-    return f"{megabytes:,.1f} MB in {_time(seconds)} ({megabytes / max(seconds, 0.001):,.1f} MB/s)"
+    return f"{_size(text_bytes)} in {_time(seconds)} ({text_bytes / 1e6 / max(seconds, 0.001):,.1f} MB/s)"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
 
 
 def _time(seconds: float) -> str:
@@ -82,7 +85,7 @@ def _time(seconds: float) -> str:
 def _whereabouts(manifest: Manifest, output: str) -> str:
     chunk_files = [file for file in manifest.files if file.name.startswith("chunks-")]
     size = sum(file.bytes for file in chunk_files)
-    return f"{output} ({len(chunk_files)} chunk file{'s' * (len(chunk_files) != 1)}, {size / 1e6:,.1f} MB)"
+    return f"{output} ({len(chunk_files)} chunk file{'s' * (len(chunk_files) != 1)}, {_size(size)})"
 
 
 def _is_bad(name: str, figure: str) -> bool:

@@ -150,8 +150,7 @@ def test_the_two_characters_backslash_n_are_a_line_feed():
         (
             "max_line_bytes",
             "3 parsec",
-            "--max-line-bytes: '3 parsec' is not allowed, "
-            "must be a size such as 64MiB, 500MB or a number of bytes",
+            "--max-line-bytes: '3 parsec' is not allowed, must be a size such as 64MiB, 500MB or a number of bytes",
         ),
         ("text_column", 5, "--text-column: 5 is not allowed, must be text"),
         ("input", [], "--input: [] is not allowed, must be a path or pattern, or a list of them"),
@@ -221,9 +220,7 @@ def test_a_file_that_is_not_text_is_one_line(tmp_path):
 
 
 def test_a_missing_file_says_so(tmp_path):
-    assert problems(tmp_path / "no.yaml") == [
-        f"{tmp_path / 'no.yaml'}: cannot be read: No such file or directory"
-    ]
+    assert problems(tmp_path / "no.yaml") == [f"{tmp_path / 'no.yaml'}: cannot be read: No such file or directory"]
 
 
 def test_an_empty_file_leaves_everything_to_the_command_line(tmp_path):

@@ -49,13 +49,16 @@ def test_the_speed_is_that_of_the_last_seconds():
     assert "0.0 MB/s" in shown
 
 
+def test_one_of_a_thing_is_no_plural():
+    line = ProgressLine(lambda: {"documents_read": 1, "chunks": 1, "failures_read": 1}, Clock())
+    assert line() == "1 document · 0.0 MB · 1 chunk · 1 failure · 0.0 MB/s · 0:00"
+
+
 def test_a_job_that_has_not_begun_is_all_noughts():
     assert ProgressLine(dict, Clock())() == "0 documents · 0.0 MB · 0 chunks · 0 failures · 0.0 MB/s · 0:00"
 
 
-@pytest.mark.parametrize(
-    ("seconds", "shown"), [(0, "0:00"), (59.9, "0:59"), (61, "1:01"), (36_125, "10:02:05")]
-)
+@pytest.mark.parametrize(("seconds", "shown"), [(0, "0:00"), (59.9, "0:59"), (61, "1:01"), (36_125, "10:02:05")])
 def test_elapsed(seconds, shown):
     assert elapsed(seconds) == shown
 

@@ -17,6 +17,9 @@ from pipeline.split_view import json_line, print_chunks, shown_chunks
 
 SplitFlags: Any = dict[str, Any] if TYPE_CHECKING else flags(SplitSettings)
 
+STANDARD_INPUT = "<standard input>"
+"""What `-` is called between the command line and here, where a lone hyphen would be taken for an option."""
+
 
 def split_command(
     file: str,
@@ -51,15 +54,13 @@ def split_command(
 
 def _read(file: str) -> str:
     try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        data = sys.stdin.buffer.read() if file == STANDARD_INPUT else Path(file).read_bytes()
     except OSError as error:
         raise SettingsError(f"{file}: cannot be read: {error.strerror or error}") from error
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise SettingsError(
-            f"{file}: not UTF-8 text: byte {error.start} is {data[error.start]:#04x}"
-        ) from error
+        raise SettingsError(f"{file}: not UTF-8 text: byte {error.start} is {data[error.start]:#04x}") from error
 
 
 def _write_lines(lines: Iterable[str]) -> None:

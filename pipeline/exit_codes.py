@@ -1,0 +1,23 @@
+"""What the process says to whoever started it."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """How a command ended.
+
+    Attributes:
+        FINE: All went well; single documents may have failed, which the failure rows tell.
+        JOB_FAILED: The job stopped, and nothing was published.
+        WRONG_SETTINGS: Nothing ran.
+        TOO_MANY_FAILURES: More than `max_failures` allows; nothing was published.
+        INTERRUPTED: By the user; nothing was published.
+    """
+
+    FINE = 0
+    JOB_FAILED = 1
+    WRONG_SETTINGS = 2
+    TOO_MANY_FAILURES = 3
+    INTERRUPTED = 130
