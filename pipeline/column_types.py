@@ -82,8 +82,8 @@ def check_sampled(columns: DocumentColumns, metadata: Iterable[str], samples: Se
 def common_type(types: Iterable[pa.DataType]) -> pa.DataType:
     """The type that values of all types fit in; a string for none, or for those that have nothing in common.
 
-    Encodings and layouts (dictionary, views, extension names) are left aside. Of nested types that differ, the
-    first is taken.
+    Encodings and layouts (dictionary, views, extension names) are left aside. Of nested types that differ,
+    the first is taken.
 
     Example:
         >>> common_type([pa.null(), pa.int32(), pa.int64()])

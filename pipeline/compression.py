@@ -19,10 +19,10 @@ _ZSTD_PIECE = 2048
 
 
 def detect_compression(head: bytes) -> Compression:
-    """The compression that a file's first bytes show; names are not to be trusted.
+    r"""The compression that a file's first bytes show; names are not to be trusted.
 
     Example:
-        >>> detect_compression(b"\\x1f\\x8b\\x08\\x00")
+        >>> detect_compression(b"\x1f\x8b\x08\x00")
         'gzip'
     """
     if head.startswith(_GZIP_MAGIC):

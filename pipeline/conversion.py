@@ -16,7 +16,7 @@ Convert = Callable[["pa.Array[Any]"], "pa.Array[Any]"]
 
 
 class Converted(NamedTuple):
-    """An array of the wanted type, and the error of each row that could not be converted (null in the array)."""
+    """An array of the wanted type, and the errors of the rows that are null for want of conversion."""
 
     array: pa.Array[Any]
     errors: dict[int, Exception]
@@ -110,12 +110,12 @@ def check_id_type(kind: pa.DataType, name: str) -> None:
 
 def is_string(kind: pa.DataType) -> bool:
     """Whether values are strings, in any of Arrow's layouts."""
-    return pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind)
+    return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
 
 
 def is_binary(kind: pa.DataType) -> bool:
     """Whether values are bytes, in any of Arrow's layouts."""
-    return (
+    return bool(
         pt.is_binary(kind)
         or pt.is_large_binary(kind)
         or pt.is_fixed_size_binary(kind)
@@ -125,7 +125,7 @@ def is_binary(kind: pa.DataType) -> bool:
 
 def is_list(kind: pa.DataType) -> bool:
     """Whether values are lists, in any of Arrow's layouts."""
-    return (
+    return bool(
         pt.is_list(kind)
         or pt.is_large_list(kind)
         or pt.is_fixed_size_list(kind)

@@ -26,8 +26,9 @@ def read_csv(
 ) -> Iterator[ReadBatch]:
     """The documents of a CSV file whose first record names the columns.
 
-    Fields may be quoted with `"` and then hold line ends. Every field is a string, until metadata columns are cast
-    to their types (an empty field is null there). Records are counted from 0, blank lines left out.
+    Fields may be quoted with `"` and then hold line ends. Every field is a string, until metadata columns
+    are cast to their types (an empty field is null there). Records are counted from 0, blank lines left
+    out.
 
     Args:
         blocks: The file's bytes, in UTF-8.
@@ -92,7 +93,7 @@ class _TextLines:
             raise csv.Error(
                 f"the line has {len(line)} bytes; at most {self._limit} are read (max_line_bytes)"
             )
-        return line.decode("utf-8", "surrogateescape") + "\n"
+        return str(line, "utf-8", "surrogateescape") + "\n"
 
     @staticmethod
     def _raw(splitter: LineSplitter) -> Iterator[Any]:

@@ -59,7 +59,8 @@ class ReadOptions:
         columns: Which columns make a document.
         verify_checksums: Whether the page checksums of Parquet files are checked.
         max_line_bytes: A longer JSON line, CSV record or text file fails, that one alone.
-        batch_bytes: Document tables hold about this many bytes; a single larger document is a table of its own.
+        batch_bytes: Document tables hold about this many bytes; a single larger document is a table of its
+            own.
     """
 
     columns: DocumentColumns = field(default_factory=DocumentColumns)
@@ -165,10 +166,10 @@ def join_text(*pieces: str | Numbers) -> pa.Array[Any]:
 
 
 def printable(text: str) -> str:
-    """The text as valid Unicode: file names may hold bytes that are none.
+    r"""The text as valid Unicode: file names may hold bytes that are none.
 
     Example:
-        >>> printable("caf\\udce9")
+        >>> printable("caf\udce9")
         'caf�'
     """
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if _unprintable(text) else text
@@ -185,7 +186,7 @@ def assemble(
     ids: Converted | None,
     metadata: Sequence[Converted],
 ) -> ReadBatch:
-    """The documents of a batch whose columns are converted, and a failure for each row that one of them failed on.
+    """The documents of a batch whose columns are converted, and the failures of the other rows.
 
     Args:
         columns: Which columns these are.
@@ -195,8 +196,8 @@ def assemble(
         metadata: Arrays of the types that `columns` gives.
 
     Returns:
-        A batch in which every row is either a document or a failure. Its notes count `ids_from_position`, the rows
-        whose id was null although there is an id column.
+        A batch in which every row is either a document or a failure. Its notes count `ids_from_position`,
+        the rows whose id was null although there is an id column.
     """
     doc_ids = _doc_ids(ids, places)
     errors = _first_errors(columns, text, ids, metadata)

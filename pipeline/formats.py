@@ -75,12 +75,8 @@ class ReadUnit:
     def position(self) -> str:
         """Where the unit begins, for failures."""
         if isinstance(self.part, RowGroups):
-            last = self.part.first + self.part.count - 1
-            return (
-                f"row group {self.part.first}"
-                if self.part.count == 1
-                else f"row groups {self.part.first} to {last}"
-            )
+            first, last = self.part.first, self.part.end - 1
+            return f"row group {first}" if first == last else f"row groups {first} to {last}"
         return "" if self.part is None else f"line {self.part.first_line}, byte {self.part.start}"
 
 
@@ -109,8 +105,8 @@ def detect_format(path: str) -> Format:
     suffix = PurePosixPath(_stem(name)).suffix
     if suffix not in _ENDINGS:
         raise ValueError(
-            f"the format of {path!r} is not known from its name; set format to one of {', '.join(get_args(Format))}, "
-            f"or name it *{', *'.join(_ENDINGS)} (.gz and .zst may follow)"
+            f"the format of {path!r} is not known from its name; set it to one of "
+            f"{', '.join(get_args(Format))}, or name it *{', *'.join(_ENDINGS)} (.gz and .zst may follow)"
         )
     return _ENDINGS[suffix]
 

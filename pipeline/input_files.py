@@ -22,8 +22,9 @@ _WILDCARD = re.compile(r"[*?\[]")
 def match_files(patterns: str | Sequence[str], format: Format | str = "auto") -> list[InputFile]:  # noqa: A002
     """The files that paths and patterns name, each once, in the order of their paths.
 
-    `*` and `?` stay within a folder, `**` crosses folders, and a folder stands for all files of known formats in it
-    and below. Names that begin with a dot are not matched by patterns, nor, in a folder, those that begin with `_`.
+    `*` and `?` stay within a folder, `**` crosses folders, and a folder stands for all files of known
+    formats in it and below. Names that begin with a dot are not matched by patterns, nor, in a folder,
+    those that begin with `_`.
 
     Args:
         patterns: One or several, on any of Beam's file systems.
@@ -94,7 +95,7 @@ def check_unchanged(file: InputFile) -> None:
 
 
 def sample_schemas(files: Sequence[InputFile], options: ReadOptions) -> Iterator[pa.Schema]:
-    """The columns of up to 16 of the files, spread evenly over them. Files that cannot be read are left out."""
+    """The columns of up to 16 of the files, spread evenly over them, without those that cannot be read."""
     step = max(1, len(files) / _SAMPLED_FILES)
     for index in range(min(len(files), _SAMPLED_FILES)):
         try:
@@ -113,9 +114,10 @@ def _is_file(path: str) -> bool:
 
 def _metadata(path: str) -> FileMetadata:
     try:
-        return FileSystems.get_filesystem(path).metadata(path)
+        metadata: FileMetadata = FileSystems.get_filesystem(path).metadata(path)
     except OSError as error:
         raise FileNotFoundError(f"the file is not there any more: {path}") from error
+    return metadata
 
 
 def _input_file(metadata: FileMetadata, format: str, *, required: bool = False) -> InputFile:  # noqa: A002
@@ -141,9 +143,9 @@ def _folder_files(folder: str, format: str) -> Iterator[InputFile]:  # noqa: A00
 
 
 def _list(pattern: str) -> Iterator[FileMetadata]:
-    """Files that match, by Beam's rules, except that a local pattern needs no folder and `**/` may be no folder."""
-    local = FileSystems.get_scheme(pattern) is None
-    anchored = f"./{pattern}" if local and not os.path.dirname(pattern.split("*", maxsplit=1)[0]) else pattern  # noqa: PTH120
+    """Files that match by Beam's rules, but a local pattern needs no folder, and `**/` may stand for none."""
+    in_working_folder = FileSystems.get_scheme(pattern) is None and "/" not in _WILDCARD.split(pattern)[0]
+    anchored = f"./{pattern}" if in_working_folder else pattern
     seen: set[str] = set()
     for variant in dict.fromkeys((anchored, anchored.replace("/**/", "/"))):
         for metadata in FileSystems.match([variant])[0].metadata_list:

@@ -17,7 +17,7 @@ _ERRORS = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
 def id_values(records: Sequence[dict[str, Any]], key: str, lines: Sequence[Line]) -> Converted:
-    """Ids as strings: numbers as they are written in JSON, null where there is none. Lists and objects are errors.
+    """Ids as strings: numbers as JSON writes them, null where there is none, errors for lists and objects.
 
     Args:
         records: The objects.
@@ -43,8 +43,8 @@ def metadata_values(
 ) -> Converted:
     """A metadata column: null where the key is missing, an error where a value does not fit the type.
 
-    In a string column, whatever is no string becomes JSON text. In others, strings are read as values of the type,
-    such as dates.
+    In a string column, whatever is no string becomes JSON text. In others, strings are read as values of
+    the type, such as dates.
     """
     values = [record.get(field.name) for record in records]
     if not pt.is_floating(field.type) and float in set(map(type, values)):

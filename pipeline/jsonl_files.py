@@ -1,8 +1,8 @@
 """JSON Lines -> document tables: a line is a document, and a bad line fails alone. No Beam.
 
-What a line may hold: one JSON object in UTF-8. Blank lines are skipped, a byte order mark and CR before LF are ignored,
-of duplicate keys the last counts, NaN and Infinity are numbers, and a lone surrogate escape becomes U+FFFD before
-anything else sees the text (such documents are counted).
+What a line may hold: one JSON object in UTF-8. Blank lines are skipped, a byte order mark and CR before LF
+are ignored, of duplicate keys the last counts, NaN and Infinity are numbers, and a lone surrogate escape
+becomes U+FFFD before anything else sees the text (such documents are counted).
 """
 
 from __future__ import annotations
@@ -11,28 +11,30 @@ import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import orjson
 import pyarrow as pa
 
 from pipeline.conversion import Converted
-from pipeline.documents import Failure, Places, ReadBatch, ReadOptions, assemble, join_text
+from pipeline.documents import DocumentColumns, Failure, Places, ReadBatch, ReadOptions, assemble, join_text
 from pipeline.json_values import id_values, metadata_values
 from pipeline.lines import Line, Lines, LineSplitter, LongLine
 from pipeline.schemas import PARTS_TYPE, TEXT_TYPE
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MISSING = object()
-_TEXT_KINDS = {str, type(None)}
-
-
-class Record(NamedTuple):
-    """A line's object, and whether its lone surrogates were replaced."""
-
-    value: dict[str, Any]
-    mended: bool = False
+_TEXT_KINDS = frozenset((str, type(None)))
+_KINDS = {
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "a list",
+    dict: "an object",
+}
 
 
 def read_jsonl(
@@ -55,16 +57,14 @@ def read_jsonl(
             yield from documents_from_lines(lines, path, options)
     except Exception as error:  # noqa: BLE001 - whatever stops the stream is the file's failure
         position = f"line {splitter.line}, byte {splitter.byte}"
-        yield ReadBatch(
-            failures=(Failure.of(error, path, position, context="the file is lost from here on: "),)
-        )
+        lost = "the file is lost from here on: "
+        yield ReadBatch(failures=(Failure.of(error, path, position, context=lost),))
 
 
 def first_records(blocks: Iterable[bytes], options: ReadOptions, most: int = 100) -> list[dict[str, Any]]:
-    """The objects in the first lines of a file, for a look at their types; lines that hold none are left out."""
+    """The objects in the first lines of a file, for a look at their types."""
     for lines in LineSplitter(blocks, options.max_line_bytes):
-        records, _ = _parse(lines.lines[:most], options)
-        return [record.value for record in records.values()]
+        return list(_parse(lines.lines[:most], options.max_line_bytes).records.values())
     return []
 
 
@@ -72,72 +72,90 @@ def documents_from_lines(lines: Lines, path: str, options: ReadOptions) -> Itera
     """The documents and failures of some lines: plain documents first, then those in parts.
 
     Example:
-        >>> batch = next(documents_from_lines(Lines(1, 0, [b'{"text": "a"}', b'{"text": 1}']), "f.jsonl", ReadOptions()))
-        >>> batch.documents.column("doc_id").to_pylist()
+        >>> lines = Lines(1, 0, [b'{"text": "a"}'])
+        >>> next(documents_from_lines(lines, "f.jsonl", ReadOptions())).documents.column("doc_id").to_pylist()
         ['f.jsonl#1']
     """
+    columns = options.columns
     starts = lines.starts()
     numbers = lines.first + np.arange(len(starts))
     places = Places(path, numbers, join_text("line ", numbers, ", byte ", starts))
-    records, errors = _parse(lines.lines, options)
-    plain, parts, mistyped = _by_text(records, options.columns.text)
-    errors |= mistyped
-    if errors:
-        yield ReadBatch(
-            failures=tuple(_failure(places, row, errors[row], records, options) for row in sorted(errors))
-        )
+    parsed = _parse(lines.lines, options.max_line_bytes)
+    plain, parts = _by_text(parsed, columns.text)
+    if parsed.errors:
+        yield ReadBatch(failures=tuple(_failures(parsed, places, columns)))
     for rows, kind in ((plain, TEXT_TYPE), (parts, PARTS_TYPE)):
         if rows:
-            yield _assemble_rows(rows, kind, records, lines, places, options)
+            mended = len(parsed.mended.intersection(rows))
+            batch = _assemble_rows(parsed, rows, kind, places, columns)
+            yield batch._replace(notes={**batch.notes, "surrogates_replaced": mended}) if mended else batch
 
 
-def parse_line(line: Line, limit: int) -> Record | None:
-    """The object of one line, or None for a blank line.
+@dataclass
+class _Parsed:
+    """What lines hold, by row.
 
-    Raises:
-        ValueError: If the line is too long, not UTF-8 or not JSON.
-        TypeError: If it holds anything but an object.
+    Attributes:
+        lines: The lines themselves.
+        records: Their objects; blank and failed lines have none.
+        errors: Why lines failed.
+        mended: Rows whose lone surrogates were replaced.
     """
-    if isinstance(line, LongLine):
-        raise ValueError(f"the line has {len(line)} bytes; at most {limit} are read (max_line_bytes)")
-    try:
-        return Record(_object(orjson.loads(line)))
-    except orjson.JSONDecodeError as refused:
-        text = line.strip().removeprefix(codecs.BOM_UTF8)
-        return _parse_leniently(bytes(text), refused) if text else None
+
+    lines: list[Line]
+    records: dict[int, dict[str, Any]] = field(default_factory=dict)
+    errors: dict[int, Exception] = field(default_factory=dict)
+    mended: set[int] = field(default_factory=set)
 
 
-def _parse(lines: list[Line], options: ReadOptions) -> tuple[dict[int, Record], dict[int, Exception]]:
-    records: dict[int, Record] = {}
-    errors: dict[int, Exception] = {}
+def _parse(lines: list[Line], limit: int) -> _Parsed:
+    parsed = _Parsed(lines)
+    records, loads = parsed.records, orjson.loads
     for row, line in enumerate(lines):
         try:
-            record = parse_line(line, options.max_line_bytes)
-        except (ValueError, TypeError, RecursionError) as error:
-            errors[row] = error
+            value = loads(line)  # type: ignore[arg-type]  # a LongLine is refused like anything malformed
+        except orjson.JSONDecodeError as refused:
+            _parse_refused(parsed, row, refused, limit)
             continue
-        if record is not None:
-            records[row] = record
-    return records, errors
+        if type(value) is dict:
+            records[row] = value
+        else:
+            parsed.errors[row] = _not_an_object(value)
+    return parsed
 
 
-def _parse_leniently(line: bytes, refused: orjson.JSONDecodeError) -> Record:
-    """What orjson refuses and Python's parser takes: NaN, Infinity, lone surrogates; and a byte order mark.
-
-    The first refusal stands when this one fails too, since it says more.
-    """
+def _parse_refused(parsed: _Parsed, row: int, refused: orjson.JSONDecodeError, limit: int) -> None:
+    """Take a line that the fast parser does not: it may be blank, or hold NaN, Infinity or lone surrogates."""
+    line = parsed.lines[row]
+    if isinstance(line, LongLine):
+        words = f"the line has {len(line)} bytes; at most {limit} are read (max_line_bytes)"
+        parsed.errors[row] = ValueError(words)
+        return
+    text = bytes(line.strip()).removeprefix(codecs.BOM_UTF8)
+    if not text:
+        return
     try:
-        value = _object(json.loads(line.decode()))
+        value = json.loads(text.decode())
+        mended = _replace_surrogates(value)
     except json.JSONDecodeError:
-        raise refused from None
-    mended = _replace_surrogates(value)
-    return Record(mended, mended != value)
+        parsed.errors[row] = refused  # which says more
+    except (ValueError, RecursionError) as error:
+        parsed.errors[row] = error
+    else:
+        _take(parsed, row, mended, changed=mended != value)
 
 
-def _object(value: Any) -> dict[str, Any]:
+def _take(parsed: _Parsed, row: int, value: Any, *, changed: bool) -> None:
     if type(value) is not dict:
-        raise TypeError(f"the line holds {_shown(value)}; a document is a JSON object")
-    return value
+        parsed.errors[row] = _not_an_object(value)
+        return
+    parsed.records[row] = value
+    if changed:
+        parsed.mended.add(row)
+
+
+def _not_an_object(value: Any) -> Exception:
+    return TypeError(f"the line holds {_shown(value)}; a document is a JSON object")
 
 
 def _replace_surrogates(value: Any) -> Any:
@@ -151,33 +169,26 @@ def _replace_surrogates(value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    names = {
-        bool: "a boolean",
-        int: "a number",
-        float: "a number",
-        str: "a string",
-        list: "a list",
-        dict: "an object",
-    }
-    shown = json.dumps(value)
-    return f"{names.get(type(value), 'null')} ({shown if len(shown) <= 40 else shown[:37] + '...'})"
+    if value is None:
+        return "null"
+    shown = repr(value)
+    return f"{_KINDS[type(value)]} ({shown if len(shown) <= 40 else shown[:37] + '...'})"
 
 
-def _by_text(records: dict[int, Record], name: str) -> tuple[list[int], list[int], dict[int, Exception]]:
-    """Rows whose text is a string or null, rows whose text is a list of such, and errors for all others."""
+def _by_text(parsed: _Parsed, name: str) -> tuple[list[int], list[int]]:
+    """Rows whose text is a string or null, and rows whose text is a list of such; others are errors."""
     plain: list[int] = []
     parts: list[int] = []
-    errors: dict[int, Exception] = {}
-    for row, record in records.items():
-        text = record.value.get(name, _MISSING)
+    for row, record in parsed.records.items():
+        text = record.get(name, _MISSING)
         kind = type(text)
         if kind in _TEXT_KINDS:
             plain.append(row)
         elif kind is list and _TEXT_KINDS.issuperset(map(type, text)):
             parts.append(row)
         else:
-            errors[row] = _text_error(text, record.value, name)
-    return plain, parts, errors
+            parsed.errors[row] = _text_error(text, record, name)
+    return plain, parts
 
 
 def _text_error(text: Any, record: dict[str, Any], name: str) -> Exception:
@@ -186,40 +197,27 @@ def _text_error(text: Any, record: dict[str, Any], name: str) -> Exception:
     return TypeError(f"key {name!r} holds {_shown(text)}; a document is a string, null or a list of strings")
 
 
-def _failure(
-    places: Places, row: int, error: Exception, records: dict[int, Record], options: ReadOptions
-) -> Failure:
-    return places.fail(row, error, _known_id(places, row, records, options))
-
-
-def _known_id(places: Places, row: int, records: dict[int, Record], options: ReadOptions) -> str | None:
-    column = options.columns.id
-    if column is None:
-        return str(places.take([row]).ids()[0].as_py())
-    value = records[row].value.get(column) if row in records else None
-    return str(value) if isinstance(value, (str, int)) else None
+def _failures(parsed: _Parsed, places: Places, columns: DocumentColumns) -> Iterator[Failure]:
+    rows = sorted(parsed.errors)
+    positional = places.take(rows).ids().to_pylist()
+    for row, positional_id in zip(rows, positional, strict=True):
+        known = parsed.records.get(row, {}).get(columns.id) if columns.id else positional_id
+        doc_id = str(known) if isinstance(known, (str, int)) else None
+        yield places.fail(row, parsed.errors[row], doc_id)
 
 
 def _assemble_rows(
-    rows: list[int],
-    kind: pa.DataType,
-    records: dict[int, Record],
-    lines: Lines,
-    places: Places,
-    options: ReadOptions,
+    parsed: _Parsed, rows: list[int], kind: pa.DataType, places: Places, columns: DocumentColumns
 ) -> ReadBatch:
-    columns = options.columns
-    values = [records[row].value for row in rows]
-    raw = [lines.lines[row] for row in rows]
-    texts = [value[columns.text] for value in values]
+    records = [parsed.records[row] for row in rows]
+    lines = [parsed.lines[row] for row in rows]
+    texts = [record[columns.text] for record in records]
     if kind == PARTS_TYPE:
         texts = [[part or "" for part in text] for text in texts]
-    batch = assemble(
+    return assemble(
         columns,
         places if len(rows) == len(places.numbers) else places.take(rows),
         Converted(pa.array(texts, kind), {}),
-        None if columns.id is None else id_values(values, columns.id, raw),
-        [metadata_values(values, field, raw) for field in columns.metadata],
+        None if columns.id is None else id_values(records, columns.id, lines),
+        [metadata_values(records, wanted, lines) for wanted in columns.metadata],
     )
-    mended = sum(records[row].mended for row in rows)
-    return batch._replace(notes={**batch.notes, "surrogates_replaced": mended}) if mended else batch

@@ -44,7 +44,7 @@ class Lines(NamedTuple):
 
 
 class LineSplitter:
-    """Lines of a stream of blocks. Iterate to get `Lines`; afterwards, also after an error, see where it stopped.
+    """Lines of a stream of blocks: iterate to get `Lines`; `line` and `byte` say where it stopped.
 
     Args:
         blocks: The bytes.
@@ -114,8 +114,9 @@ class ByteRange(NamedTuple):
 def plan_ranges(file: Any, size: int, split_bytes: int) -> list[ByteRange]:
     """Ranges of about `split_bytes` that hold whole lines.
 
-    The file is read once to count its line ends, which takes a small part of the time that parsing it would. It
-    gives every range the number of its first line, so that ids and positions are those of a single reader.
+    The file is read once to count its line ends, which takes a small part of the time that parsing it
+    would. It gives every range the number of its first line, so that ids and positions are those of a
+    single reader.
 
     Args:
         file: A seekable binary file, not compressed.

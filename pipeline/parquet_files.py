@@ -27,15 +27,15 @@ _TARGET_BYTES = MiB
 _MOST_ROWS = 16_384
 _FIRST_ROWS = 16
 _GROWTH = 8
-"""Rows are decoded in steps of about a MiB, found by watching the steps before; a step is at most eight times as
-many rows as the last, so that documents which grow along a file are noticed in time."""
+"""Rows are decoded in steps of about a MiB, found by watching the steps before; a step is at most eight
+times as many rows as the last, so that documents which grow along a file are noticed in time."""
 
 
 class RowGroups(NamedTuple):
-    """Neighbouring row groups of a file: `first` to `first + count`; the first row's number in the file."""
+    """Neighbouring row groups of a file: from `first` to before `end`; the first row's number in the file."""
 
     first: int
-    count: int
+    end: int
     first_row: int
 
 
@@ -54,10 +54,10 @@ def plan_parquet(file: Any, options: ReadOptions, split_bytes: int) -> list[RowG
     for group in range(parquet.num_row_groups):
         metadata = parquet.metadata.row_group(group)
         if runs and size + metadata.total_byte_size <= split_bytes:
-            runs[-1] = runs[-1]._replace(count=runs[-1].count + 1)
+            runs[-1] = runs[-1]._replace(end=group + 1)
             size += metadata.total_byte_size
         else:
-            runs.append(RowGroups(group, 1, row))
+            runs.append(RowGroups(group, group + 1, row))
             size = metadata.total_byte_size
         row += metadata.num_rows
     return runs
@@ -68,8 +68,8 @@ def read_parquet(
 ) -> Iterator[ReadBatch]:
     """The documents of a Parquet file, or of some of its row groups, about a MiB at a time.
 
-    A row group that cannot be decoded is one failure; its rows before the damage are kept. Rows are named by their
-    number within the row group, ids count the rows of the file.
+    A row group that cannot be decoded is one failure; its rows before the damage are kept. Rows are named
+    by their number within the row group, ids count the rows of the file.
 
     Args:
         file: A seekable binary file.
@@ -82,8 +82,8 @@ def read_parquet(
     """
     parquet = _open(file, options)
     check_columns(parquet.schema_arrow, options.columns)
-    first, count, row = groups or RowGroups(0, parquet.num_row_groups, 0)
-    for group in range(first, first + count):
+    first, end, row = groups or RowGroups(0, parquet.num_row_groups, 0)
+    for group in range(first, end):
         yield from _read_group(parquet, path, options.columns, group, row)
         row += parquet.metadata.row_group(group).num_rows
 
@@ -110,7 +110,7 @@ def check_columns(schema: pa.Schema, columns: DocumentColumns) -> None:
     if columns.text not in schema.names:
         raise KeyError(f"there is no column {columns.text!r}; the columns are {', '.join(schema.names)}")
     check_text_type(schema.field(columns.text).type, columns.text, binary_text=columns.binary_text)
-    if columns.id in schema.names:
+    if columns.id is not None and columns.id in schema.names:
         check_id_type(schema.field(columns.id).type, columns.id)
 
 
@@ -157,7 +157,8 @@ def _read_group(
 def _batches(parquet: pq.ParquetFile, group: int, names: list[str]) -> Iterator[pa.RecordBatch]:
     metadata = parquet.metadata.row_group(group)
     rows = _rows_for(_FIRST_ROWS, metadata.total_byte_size / max(metadata.num_rows, 1))
-    # Threads would decode columns at once: one column is most of a document, and others have work for the cores.
+    # Threads would decode columns at once: one column is most of a document, and others have work for the
+    # cores.
     for batch in parquet.iter_batches(rows, row_groups=[group], columns=names, use_threads=False):
         yield batch
         rows = _rows_for(min(rows * _GROWTH, _MOST_ROWS), batch.nbytes / max(batch.num_rows, 1))

@@ -28,24 +28,26 @@ DOCUMENTS, FAILURES, COUNTS = "documents", "failures", "counts"
 SPLIT_BYTES = 64 * MiB
 
 
-class ReadDocuments(beam.PTransform):
+class ReadDocuments(beam.PTransform[Any, Any]):
     """Reads the documents of files.
 
     In: the pipeline.
-    Out: `.documents`, tables of `document_schema`, of about `batch_bytes`; `.failures`, tables of `FAILURE_SCHEMA`,
-    a row for each document, row group or file that could not be read; `.counts`, a dict of counts for each unit
-    read. With an `error_handler` the failures go there, and the output is the PCollection of documents alone.
+    Out: `.documents`, tables of `document_schema`, of about `batch_bytes`; `.failures`, tables of
+    `FAILURE_SCHEMA`, a row for each document, row group or file that could not be read; `.counts`, a dict of
+    counts for each unit read. With an `error_handler` the failures go there, and the output is the
+    PCollection of documents alone.
 
-    Files are cut into units, row groups or ranges of lines, that are read in parallel; a retry reads a unit again
-    and gives the same rows. Documents have no order.
+    Files are cut into units, row groups or ranges of lines, that are read in parallel; a retry reads a unit
+    again and gives the same rows. Documents have no order.
 
     Args:
         patterns: Paths, patterns or folders, one or several, on any of Beam's file systems.
         id_column: Column with the document's id. Without one, and where it is null, ids are the path and the
             number of the row (from 0) or line (from 1): `docs/a.jsonl#3`; for a text file, its path.
-        text_column: Column with the text (of any Arrow string type), or with lists of texts (documents in parts).
-        metadata_columns: Columns that travel with the documents: names, or names with Arrow types. A type that is
-            not given is found in the first files, and then holds for all.
+        text_column: Column with the text (of any Arrow string type), or with lists of texts (documents in
+            parts).
+        metadata_columns: Columns that travel with the documents: names, or names with Arrow types. A type
+            that is not given is found in the first files, and then holds for all.
         format: "parquet", "jsonl", "csv", "arrow" or "text"; "auto" goes by the ending of each file's name.
         binary_text: Whether a text column of type binary is taken as UTF-8.
         verify_checksums: Whether the page checksums of Parquet files are checked.
@@ -59,7 +61,8 @@ class ReadDocuments(beam.PTransform):
         metadata: The schema of the metadata columns.
 
     Raises:
-        ValueError: If a pattern matches nothing, a column is in none of the first files, or an option is wrong.
+        ValueError: If a pattern matches nothing, a column is in none of the first files, or an option is
+            wrong.
 
     Example:
         >>> documents, failures, counts = pipeline | ReadDocuments("docs/*.parquet", id_column="url")
@@ -99,22 +102,24 @@ class ReadDocuments(beam.PTransform):
         return _read(files, self.options, self._split_bytes, self._error_handler)
 
 
-class ReadAllDocuments(beam.PTransform):
-    """Reads the documents of files whose paths or patterns arrive as elements, such as those of a watched bucket.
+class ReadAllDocuments(beam.PTransform[Any, Any]):
+    """Reads the documents of files whose paths arrive as elements, such as those of a watched bucket.
 
-    In: a PCollection of paths, patterns or folders. Out: as `ReadDocuments`, in the windows of the paths. A path that
+    In: a PCollection of paths, patterns or folders. Out: as `ReadDocuments`, in the windows of the paths. A
+        path that
     matches nothing is a failure.
 
     Args:
-        metadata_columns: Columns that travel with the documents, each with its Arrow type: no file is there yet in
-            which to find it.
+        metadata_columns: Columns that travel with the documents, each with its Arrow type: no file is there
+            yet in which to find it.
         **options: As `ReadDocuments`, except `patterns`.
 
     Raises:
         ValueError: If a metadata column has no type, or an option is wrong.
 
     Example:
-        >>> outputs = pipeline | beam.Create(["docs/*.jsonl"]) | ReadAllDocuments(metadata_columns={"lang": "string"})
+        >>> paths = pipeline | beam.Create(["docs/*.jsonl"])
+        >>> outputs = paths | ReadAllDocuments(metadata_columns={"lang": "string"})
     """
 
     def __init__(
@@ -187,7 +192,10 @@ def _plan(file: InputFile, options: ReadOptions, split_bytes: int) -> list[ReadU
 
 
 def read_documents(unit: ReadUnit, options: ReadOptions) -> Iterator[ReadBatch]:
-    """The documents and failures of a unit, in tables of about `batch_bytes`. Nothing about a file makes it raise."""
+    """The documents and failures of a unit, in tables of about `batch_bytes`.
+
+    Whatever is wrong with a file becomes a failure; nothing about it raises.
+    """
     return rebatch(_read_or_fail(unit, options), options.batch_bytes)
 
 
@@ -221,7 +229,8 @@ class _ReadUnits(beam.DoFn):
 def batch_counts(batch: ReadBatch) -> dict[str, int]:
     """What a batch adds to the counters, and adding it.
 
-    Documents that failed on their own were read; of a row group or file that failed, nobody knows what it held.
+    Documents that failed on their own were read; of a row group or file that failed, nobody knows what it
+    held.
     """
     failed = Counter(failure.scope for failure in batch.failures)
     counts = {

@@ -15,8 +15,8 @@ from pipeline.documents import Places, ReadBatch, ReadOptions, assemble, printab
 def read_text(blocks: Iterable[bytes], path: str, options: ReadOptions) -> Iterator[ReadBatch]:
     """The one document of a text file; its id is the path, its metadata null.
 
-    The text is the file's content as it stands, line ends too, without a byte order mark at its beginning. A file
-    that is not UTF-8 is a failed document.
+    The text is the file's content as it stands, line ends too, without a byte order mark at its beginning.
+    A file that is not UTF-8 is a failed document.
 
     Args:
         blocks: The file's bytes.
