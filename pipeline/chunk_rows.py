@@ -165,7 +165,7 @@ class ChunkedDocuments:
             documents_chunked=chunked,
             documents_empty=documents - chunked - failed,
             documents_failed=failed,
-            duplicate_ids=documents - pc.count_distinct(self._documents.column(DOC_ID)).as_py(),
+            duplicate_ids=documents - pc.count_distinct(self._carried.column(DOC_ID)).as_py(),
             chunks=self.rows,
             text_bytes=len(self._text.data),
             tokens=int(self.arrays.token_count.sum(dtype=np.int64)),

@@ -10,7 +10,7 @@ from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
-from apache_beam.pvalue import AsSingleton, DoOutputsTuple, PCollection
+from apache_beam.pvalue import AsSingleton, PCollection
 from apache_beam.transforms.combiners import ToListCombineFn
 from apache_beam.transforms.window import GlobalWindow, GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
@@ -49,8 +49,9 @@ class WriteChunks(beam.PTransform[Any, Any]):
         ValueError: If the format is unknown or a PCollection is unbounded.
 
     Example:
-        >>> schema = chunk_schema(Chunker(options))
-        >>> documents | ChunkDocuments(options) | WriteChunks("out", schema)
+        >>> chunk = ChunkDocuments(splitter="cl100k_base", metadata_fields=[pa.field("lang", pa.string())])
+        >>> outputs = documents | chunk
+        >>> {"chunks": outputs.chunks, "failures": outputs.failures} | WriteChunks("out", chunk.schema)
     """
 
     def __init__(
@@ -129,11 +130,9 @@ def _by_name(inputs: Any) -> dict[str, Any]:
     Raises:
         ValueError: If a name is unknown, chunks are missing, or a PCollection is unbounded.
     """
-    given = _as_mapping(inputs)
+    given = dict(inputs) if isinstance(inputs, Mapping) else {"chunks": inputs}
     if "chunks" not in given or set(given) - {"chunks", "failures", "counts"}:
-        raise ValueError(
-            f"WriteChunks takes chunks, and as wanted failures and counts; it was given {sorted(given)}"
-        )
+        raise ValueError(f"WriteChunks takes chunks, and as wanted failures and counts; it was given {sorted(given)}")
     for name, collection in given.items():
         if not collection.is_bounded:
             raise ValueError(
@@ -141,12 +140,6 @@ def _by_name(inputs: Any) -> dict[str, Any]:
                 "write the windows of a stream with apache_beam.io.fileio.WriteToFiles"
             )
     return given
-
-
-def _as_mapping(inputs: Any) -> dict[str, Any]:
-    if isinstance(inputs, DoOutputsTuple):  # what ChunkDocuments returns
-        return {name: inputs[name] for name in ("chunks", "failures", "counts")}
-    return dict(inputs) if isinstance(inputs, Mapping) else {"chunks": inputs}
 
 
 def _sum_of_counts(given: Mapping[str, Any]) -> AsSingleton | Counts:
