@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import apache_beam as beam
 import pyarrow as pa
@@ -16,6 +16,8 @@ from pipeline.chunk_rows import ChunkedDocuments
 from pipeline.counters import NAMESPACE, TOKEN_COUNT, count
 from pipeline.schemas import chunk_schema
 from pipeline.table_coder import TABLE
+
+Engine = Literal["auto", "quicktok", "tiktoken"]
 
 CHUNKS, FAILURES, COUNTS = "chunks", "failures", "counts"
 
@@ -55,7 +57,7 @@ class ChunkDocuments(beam.PTransform[Any, Any]):
         *,
         include_text: bool = True,
         metadata_fields: Iterable[pa.Field] | None = None,
-        engine: str = "auto",
+        engine: Engine = "auto",
         error_handler: Any = None,
         **split_options: Any,
     ) -> None:
@@ -98,9 +100,7 @@ class _ChunkTables(beam.DoFn):
         self._chunker = self._shared.acquire(lambda: self._chunker)
 
     def process(self, documents: pa.Table) -> Iterator[Any]:
-        chunked = ChunkedDocuments(
-            documents, self._chunker, include_text=self._include_text, schema=self._schema
-        )
+        chunked = ChunkedDocuments(documents, self._chunker, include_text=self._include_text, schema=self._schema)
         yield from chunked.tables()
         if chunked.arrays.errors:
             yield TaggedOutput(FAILURES, chunked.failures())
@@ -117,11 +117,9 @@ class _ChunkTables(beam.DoFn):
         count("failures_chunk", counts["documents_failed"])
 
 
-def _chunker(options: SplitOptions | Chunker | None, split_options: dict[str, Any], engine: str) -> Chunker:
+def _chunker(options: SplitOptions | Chunker | None, split_options: dict[str, Any], engine: Engine) -> Chunker:
     if options is None:
         return Chunker(SplitOptions(**split_options), engine=engine)
     if split_options:
-        raise TypeError(
-            f"give options, or their fields by name, not both; got options and {sorted(split_options)}"
-        )
+        raise TypeError(f"give options, or their fields by name, not both; got options and {sorted(split_options)}")
     return options if isinstance(options, Chunker) else Chunker(options, engine=engine)

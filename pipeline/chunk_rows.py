@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from llm_splitter import ChunkArrays, TextBatch
+from llm_splitter import Chunker, TextBatch
 from pipeline.chunk_ids import chunk_id_prefixes, chunk_ids
 from pipeline.hashing import Digests, hash_slices, hex_strings
 from pipeline.schemas import (
@@ -22,7 +22,6 @@ from pipeline.schemas import (
     DOCUMENT_COLUMNS,
     FAILURE_SCHEMA,
     TEXT,
-    ChunkSettings,
     chunk_schema,
 )
 from pipeline.text_buffers import Positions, document_text, gather_text
@@ -30,12 +29,6 @@ from pipeline.text_buffers import Positions, document_text, gather_text
 MAX_TABLE_ROWS = 1 << 16
 MAX_TABLE_TEXT = 16 << 20
 """Most rows, and most bytes of text, in one chunk table of `ChunkedDocuments.tables` (but always a row)."""
-
-
-class TableChunker(ChunkSettings, Protocol):
-    """What is needed of `llm_splitter.Chunker`."""
-
-    def chunk(self, batch: TextBatch, on_error: str = ...) -> ChunkArrays: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -81,7 +74,7 @@ class ChunkedTable:
 
 def chunk_documents(
     documents: pa.Table,
-    chunker: TableChunker,
+    chunker: Chunker,
     *,
     include_text: bool = True,
     schema: pa.Schema | None = None,
@@ -120,7 +113,7 @@ class ChunkedDocuments:
     def __init__(
         self,
         documents: pa.Table,
-        chunker: TableChunker,
+        chunker: Chunker,
         *,
         include_text: bool = True,
         schema: pa.Schema | None = None,
