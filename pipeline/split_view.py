@@ -79,7 +79,7 @@ def print_chunks(chunks: Sequence[ShownChunk], counted: str, console: Console) -
         for line in _body(chunk).wrap(console, max(console.width - len(_INDENT), 20)):
             console.print(Text(_INDENT).append_text(line), soft_wrap=True)
         console.print()
-    console.print(_closing([chunk.token_count for chunk in chunks], counted), style="bold")
+    console.print(_closing([chunk.token_count for chunk in chunks], counted), style="bold", highlight=False)
 
 
 def _heading(chunk: ShownChunk, counted: str) -> Text:

@@ -37,6 +37,8 @@ def _rows(manifest: Manifest, output: str, counted: str) -> Iterator[Row]:
     yield "  chunked", _figure(counters, "documents_chunked")
     yield "  empty", _figure(counters, "documents_empty")
     yield "  failed", _figure(counters, "documents_failed")
+    if counters.get("duplicate_ids"):
+        yield "  of a repeated id", f"at least {_figure(counters, 'duplicate_ids')}"
     yield from _failures(manifest.failures)
     yield "chunks", _figure(counters, "chunks")
     if counters.get("over_budget_chunks"):

@@ -72,6 +72,10 @@ def test_characters_over_the_budget_are_told():
     assert "  over budget            2 (single characters of many tokens)" in shown
 
 
+def test_documents_that_share_an_id_are_told():
+    assert "  of a repeated id       at least 7" in lines(manifest(counters={"duplicate_ids": 7}))
+
+
 def test_many_reasons_are_cut_short_but_counted():
     shown = lines(manifest(failures={f"read: Error{n:02}": 20 - n for n in range(15)}))
     assert "failures           195" in shown
