@@ -61,9 +61,7 @@ def typed_schema(requested: Mapping[str, pa.DataType | None]) -> pa.Schema:
     """
     untyped = [name for name, kind in requested.items() if kind is None]
     if untyped:
-        raise ValueError(
-            f"metadata column {untyped[0]!r} has no type; give one, as in {{{untyped[0]!r}: 'string'}}"
-        )
+        raise ValueError(f"metadata column {untyped[0]!r} has no type; give one, as in {{{untyped[0]!r}: 'string'}}")
     return metadata_schema(requested, ())
 
 
@@ -74,9 +72,11 @@ def check_sampled(columns: DocumentColumns, metadata: Iterable[str], samples: Se
         ValueError: If one is in none of them.
     """
     present = dict.fromkeys(name for schema in samples for name in schema.names)
-    for name in [columns.text, *([columns.id] if columns.id else []), *metadata]:
-        if present and name not in present:
-            raise ValueError(f"no column {name!r} in the input; its columns are {', '.join(present)}")
+    carried = [("metadata_columns", name) for name in metadata]
+    wanted = [("text_column", columns.text), ("id_column", columns.id), *carried]
+    for setting, name in wanted:
+        if present and name is not None and name not in present:
+            raise ValueError(f"{setting}: no column {name!r} in the input; its columns are {', '.join(present)}")
 
 
 def common_type(types: Iterable[pa.DataType]) -> pa.DataType:
@@ -138,9 +138,7 @@ def _stored_type(kind: pa.DataType) -> pa.DataType:
         return pa.binary()
     if is_list(kind):
         inner = _stored_type(kind.value_type)
-        return (
-            pa.large_list(inner) if pt.is_large_list(kind) or pt.is_large_list_view(kind) else pa.list_(inner)
-        )
+        return pa.large_list(inner) if pt.is_large_list(kind) or pt.is_large_list_view(kind) else pa.list_(inner)
     return kind
 
 
@@ -151,6 +149,6 @@ def _named_type(name: str, kind: str | pa.DataType | None) -> pa.DataType | None
         return pa.type_for_alias(kind)
     except ValueError:
         raise ValueError(
-            f"metadata column {name!r} has the type {kind!r}, which Arrow does not know; "
+            f"metadata_columns: {name!r} has the type {kind!r}, which Arrow does not know; "
             "some that it does: string, int64, double, bool, date32, timestamp[us]"
         ) from None

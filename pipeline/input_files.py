@@ -53,16 +53,12 @@ def match_pattern(pattern: str, format: Format | str = "auto") -> list[InputFile
     if _is_file(pattern):
         return [_input_file(_metadata(pattern), format, required=True)]
     if _WILDCARD.search(pattern):
-        files = [
-            _input_file(metadata, format)
-            for metadata in _list(pattern)
-            if not _hidden(metadata.path, pattern)
-        ]
+        files = [_input_file(metadata, format) for metadata in _list(pattern) if not _hidden(metadata.path, pattern)]
     else:
         files = list(_folder_files(pattern, format))
     if not files:
         raise ValueError(
-            f"no file matches {pattern!r}; check the path, and quote patterns so that no shell expands them"
+            f"input: no file matches {pattern!r}; check the path, and quote patterns so that no shell expands them"
         )
     if not any(file.format for file in files):
         detect_format(files[0].path)
@@ -87,9 +83,7 @@ def check_unchanged(file: InputFile) -> None:
     except NotImplementedError:
         return
     if now.size_in_bytes != file.size:
-        raise OSError(
-            f"the file changed while it was read: it had {file.size} bytes, now {now.size_in_bytes}"
-        )
+        raise OSError(f"the file changed while it was read: it had {file.size} bytes, now {now.size_in_bytes}")
     if (now.last_updated_in_seconds or 0.0) != file.modified:
         raise OSError("the file changed while it was read: it was written to after it was listed")
 

@@ -147,11 +147,11 @@ def checked_metadata_fields(fields: Iterable[pa.Field[Any]]) -> list[pa.Field[An
     for field in fields:
         if field.name in _NAMES_IN_USE:
             raise ValueError(
-                f"metadata column {field.name!r} has a name that chunk or document tables use themselves; "
+                f"metadata_columns: {field.name!r} is a name that chunk or document tables use themselves; "
                 f"rename it in the documents. Names in use: {', '.join(sorted(_NAMES_IN_USE))}"
             )
         if field.name in checked:
-            raise ValueError(f"metadata column {field.name!r} is given twice; name it once")
+            raise ValueError(f"metadata_columns: {field.name!r} is given twice; name it once")
         checked[field.name] = pa.field(field.name, _VIEWS.get(field.type, field.type))
     return list(checked.values())
 

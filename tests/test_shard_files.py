@@ -96,5 +96,5 @@ def test_an_unknown_format_is_refused_with_the_known_ones():
 
 @pytest.mark.parametrize("name", ["text", "chunk_id", "doc_id", "end"])
 def test_metadata_columns_cannot_take_the_names_of_chunk_columns(name):
-    with pytest.raises(ValueError, match=f"metadata column '{name}'"):
+    with pytest.raises(ValueError, match=f"metadata_columns: '{name}'"):
         chunk_schema(Settings(), [pa.field(name, pa.string())])
