@@ -58,6 +58,7 @@ def _launch(
 ) -> int:
     # Beam warns of things that nobody has asked for.
     logging.basicConfig(level=logging.INFO, handlers=None if debug else [logging.NullHandler()])
+    logging.getLogger("apache_beam").setLevel(logging.INFO if debug else logging.CRITICAL)
     try:
         return _called(app, [STANDARD_INPUT if word == "-" else word for word in arguments])
     except Exception as error:  # noqa: BLE001 - whatever it was, a person wants a line and not a traceback

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +17,11 @@ from pipeline.beam_runs import is_local_runner, pipeline_options, quiet_beam
 from pipeline.chunk import ChunkDocuments
 from pipeline.config import JobConfig
 from pipeline.counters import LIVE
+from pipeline.exit_codes import ExitCode
 from pipeline.manifest import MANIFEST_NAME, Manifest, parse_manifest
-from pipeline.publish import Output, TooManyFailures, discard
+from pipeline.publish import Output, TooManyFailures, discard, is_output_name
 from pipeline.read import ReadDocuments
 from pipeline.write import WriteChunks
-
-FINISHED, FAILED, TOO_MANY_FAILURES = 0, 1, 3
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class JobResult:
     """How a job ended.
 
     Attributes:
-        exit_code: 0 finished, 1 failed, 3 more failures than `max_failures` allows.
+        exit_code: Fine, failed, or more failures than `max_failures` allows.
         counters: Sums over the job; empty if it did not finish.
         manifest: What the output folder holds; None if the job did not finish.
         error: Why it did not finish, in words.
     """
 
-    exit_code: int
+    exit_code: ExitCode
     counters: Mapping[str, int]
     manifest: Manifest | None = None
     error: str = ""
@@ -62,9 +62,7 @@ class Job:
             verify_checksums=config.verify_checksums,
             max_line_bytes=config.max_line_bytes,
         )
-        self.chunk = ChunkDocuments(
-            config.chunker(), include_text=config.text, metadata_fields=self.read.metadata
-        )
+        self.chunk = ChunkDocuments(config.chunker(), include_text=config.text, metadata_fields=self.read.metadata)
         self.write = WriteChunks(
             config.output,
             self.chunk.schema,
@@ -72,6 +70,7 @@ class Job:
             settings=config.model_dump(mode="json", exclude={"beam_options"}),
             max_failures=config.max_failures,
         )
+        _check_apart((file.path for file in self.read.files), self.write.output)
 
     def build(self, root: Any) -> PCollection[str]:
         """The whole graph: documents -> chunks -> files."""
@@ -125,12 +124,27 @@ def run_job(config: JobConfig, *, beam_args: Sequence[str] = ()) -> JobResult:
         with quiet_beam():
             _run(job, options)
     except Exception as error:  # noqa: BLE001 - whatever stops a job is what its result tells
-        discard(job.write.output)
+        with suppress(Exception):  # where writing failed, clearing up may fail as well
+            discard(job.write.output)
         return _failed(error)
     except BaseException:
         discard(job.write.output)
         raise
     return _finished(job.write.output)
+
+
+def _check_apart(inputs: Iterable[str], output: Output) -> None:
+    """Make sure that no earlier output of the job is among its documents.
+
+    Raises:
+        ValueError: If one is.
+    """
+    for path in inputs:
+        if is_output_name(folders.base_name(path)) and folders.are_same(folders.parent(path), output.folder):
+            raise ValueError(
+                f"input: {path!r} is a file of the output folder {output.folder!r}; name the documents more narrowly, "
+                "or another output"
+            )
 
 
 def _run(job: Job, options: PipelineOptions) -> None:
@@ -142,7 +156,7 @@ def _run(job: Job, options: PipelineOptions) -> None:
 def _finished(output: Output) -> JobResult:
     with folders.open_file(output.path(MANIFEST_NAME)) as file:
         manifest = parse_manifest(file.read())
-    return JobResult(FINISHED, manifest.counters, manifest)
+    return JobResult(ExitCode.FINE, manifest.counters, manifest)
 
 
 def _failed(error: Exception) -> JobResult:
@@ -150,4 +164,4 @@ def _failed(error: Exception) -> JobResult:
     words = str(error).strip() or type(error).__name__
     too_many = isinstance(error, TooManyFailures) or f"{TooManyFailures.__name__}:" in words
     last_line = words.splitlines()[-1].partition(" [while running ")
-    return JobResult(TOO_MANY_FAILURES if too_many else FAILED, {}, error=last_line[0])
+    return JobResult(ExitCode.TOO_MANY_FAILURES if too_many else ExitCode.JOB_FAILED, {}, error=last_line[0])

@@ -22,6 +22,18 @@ def base_name(path: str) -> str:
     return cast(str, FileSystems.split(path)[1])
 
 
+def parent(path: str) -> str:
+    """The folder that a file is in."""
+    return cast(str, FileSystems.split(path)[0])
+
+
+def are_same(one: str, other: str) -> bool:
+    """Whether two paths name the same folder."""
+    if is_local(one) and is_local(other):
+        return Path(one).resolve() == Path(other).resolve()
+    return one.rstrip("/") == other.rstrip("/")
+
+
 def create(path: str) -> BinaryIO:
     """A new file, open for writing bytes as they are; missing folders are made."""
     return FileSystems.create(path, compression_type=CompressionTypes.UNCOMPRESSED)

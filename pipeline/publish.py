@@ -212,15 +212,11 @@ def _manifest(output: Output, named: Mapping[str, Shard], counters: Mapping[str,
     shards = named.values()
     return Manifest(
         settings=output.settings,
-        chunking={
-            key.decode().removeprefix(METADATA_PREFIX): value.decode() for key, value in metadata.items()
-        },
+        chunking={key.decode().removeprefix(METADATA_PREFIX): value.decode() for key, value in metadata.items()},
         counters=counters,
         token_count=summarize_tokens(add_counts(shard.token_counts for shard in shards)),
         failures=add_counts(shard.reasons for shard in shards),
-        files=tuple(
-            OutputFile(name, shard.rows, shard.size, shard.fingerprint) for name, shard in named.items()
-        ),
+        files=tuple(OutputFile(name, shard.rows, shard.size, shard.fingerprint) for name, shard in named.items()),
         started=datetime.fromtimestamp(output.started, timezone.utc).isoformat(timespec="seconds"),
         seconds=round(time.time() - output.started, 3),
     )
@@ -233,16 +229,15 @@ def _replace(output: Output, moves: Mapping[str, str]) -> None:
     arrived = {folders.base_name(target) for path, target in moves.items() if path not in pending}
     present = {folders.base_name(path): path for path in folders.list_files(output.folder)}
     if lost := arrived - set(present):
-        raise RuntimeError(
-            f"staged files for {sorted(lost)} are gone; does another job write to {output.folder!r}?"
-        )
-    stale = [path for name, path in present.items() if _is_ours(name) and name not in arrived]
+        raise RuntimeError(f"staged files for {sorted(lost)} are gone; does another job write to {output.folder!r}?")
+    stale = [path for name, path in present.items() if is_output_name(name) and name not in arrived]
     folders.delete_files([path for path in stale if folders.base_name(path) == MANIFEST_NAME])
     folders.delete_files([path for path in stale if folders.base_name(path) != MANIFEST_NAME])
     folders.rename(pending)
 
 
-def _is_ours(name: str) -> bool:
+def is_output_name(name: str) -> bool:
+    """Whether a file of that name in an output folder belongs to the output."""
     return name in (MANIFEST_NAME, FAILURES_TO_READ, STOPPED_FAILURES) or bool(_SHARD_NAME.fullmatch(name))
 
 

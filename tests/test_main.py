@@ -152,6 +152,13 @@ def test_text_that_is_not_utf8_is_told_by_place(folder, capsys):
     assert errors(capsys) == ["latin.txt: not UTF-8 text: byte 3 is 0xe9"]
 
 
+def test_an_output_is_not_taken_for_documents(folder, capsys):
+    assert main(["run", "--input", ".", "--output", "out", "--quiet"]) == ExitCode.FINE
+    assert main(["run", "--input", ".", "--output", "./out/", "--quiet"]) == ExitCode.WRONG_SETTINGS
+    (line,) = errors(capsys)
+    assert line.startswith("input: './out/chunks-00000-of-00001.parquet' is a file of the output folder './out/'")
+
+
 # failures
 
 
