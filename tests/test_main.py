@@ -156,7 +156,8 @@ def test_an_output_is_not_taken_for_documents(folder, capsys):
     assert main(["run", "--input", ".", "--output", "out", "--quiet"]) == ExitCode.FINE
     assert main(["run", "--input", ".", "--output", "./out/", "--quiet"]) == ExitCode.WRONG_SETTINGS
     (line,) = errors(capsys)
-    assert line.startswith("input: './out/chunks-00000-of-00001.parquet' is a file of the output folder './out/'")
+    assert line.startswith("input: './out/chunks-00000-of-0000")
+    assert "is a file of the output folder './out/'" in line
 
 
 # failures
