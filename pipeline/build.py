@@ -18,6 +18,7 @@ from pipeline.chunk import ChunkDocuments
 from pipeline.config import JobConfig
 from pipeline.counters import LIVE
 from pipeline.exit_codes import ExitCode
+from pipeline.job_errors import cause_of, is_interrupt
 from pipeline.manifest import MANIFEST_NAME, Manifest, parse_manifest
 from pipeline.publish import Output, TooManyFailures, discard, is_output_name
 from pipeline.read import ReadDocuments
@@ -123,9 +124,11 @@ def run_job(config: JobConfig, *, beam_args: Sequence[str] = ()) -> JobResult:
     try:
         with quiet_beam():
             _run(job, options)
-    except Exception as error:  # noqa: BLE001 - whatever stops a job is what its result tells
+    except Exception as error:
         with suppress(Exception):  # where writing failed, clearing up may fail as well
             discard(job.write.output)
+        if is_interrupt(error):
+            raise KeyboardInterrupt from error
         return _failed(error)
     except BaseException:
         discard(job.write.output)
@@ -160,8 +163,7 @@ def _finished(output: Output) -> JobResult:
 
 
 def _failed(error: Exception) -> JobResult:
-    """The result of a job that an error stopped; runners other than the local one pass errors on as text."""
-    words = str(error).strip() or type(error).__name__
-    too_many = isinstance(error, TooManyFailures) or f"{TooManyFailures.__name__}:" in words
-    last_line = words.splitlines()[-1].partition(" [while running ")
-    return JobResult(ExitCode.TOO_MANY_FAILURES if too_many else ExitCode.JOB_FAILED, {}, error=last_line[0])
+    cause = cause_of(error)
+    if cause.name == TooManyFailures.__name__:
+        return JobResult(ExitCode.TOO_MANY_FAILURES, {}, error=cause.message)
+    return JobResult(ExitCode.JOB_FAILED, {}, error=str(cause))
