@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -86,6 +87,20 @@ def _part_ends(batch: TextBatch, spans: Spans, last: Offsets) -> Offsets:
     if spans.ends is not None:
         return spans.ends[last - 1]
     return content_ends(batch.data, np.append(spans.starts, batch.part_offsets[-1])[last])
+
+
+def join(pieces: Sequence[Boundaries], byte_offsets: Sequence[int]) -> Boundaries:
+    """The chunks of a batch from those of its groups, whose buffers begin at ``byte_offsets`` in its own."""
+    if len(pieces) == 1:
+        return pieces[0]
+    counts = np.cumsum([0] + [len(piece.byte_start) for piece in pieces])
+    return Boundaries(
+        np.concatenate([piece.byte_start + at for piece, at in zip(pieces, byte_offsets, strict=True)]),
+        np.concatenate([piece.byte_end + at for piece, at in zip(pieces, byte_offsets, strict=True)]),
+        np.concatenate([piece.token_count for piece in pieces]),
+        np.concatenate([piece.over_budget for piece in pieces]),
+        np.concatenate([[0], *(piece.doc_offsets[1:] + at for piece, at in zip(pieces, counts, strict=False))]),
+    )
 
 
 def keep(boundaries: Boundaries, wanted: NDArray[np.bool_]) -> Boundaries:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate, zip_longest
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from llm_splitter.chunk_arrays import Boundaries, ChunkArrays, in_unit, keep, place
+from llm_splitter.chunk_arrays import Boundaries, ChunkArrays, in_unit, join, keep, place
 from llm_splitter.custom import custom_spans
 from llm_splitter.encodings import ENCODINGS
 from llm_splitter.loading import load_encoding, load_file, load_object
@@ -22,10 +24,11 @@ from llm_splitter.paragraphs import paragraph_starts, within_paragraphs
 from llm_splitter.splitters import BUILT_IN
 from llm_splitter.texts import TextBatch
 from llm_splitter.token_packing import TokenPacker
-from llm_splitter.tokenizers import EngineName, Tokenizer
+from llm_splitter.tokenizers import EngineName, Tokenizer, TokenSpans
 from llm_splitter.types import Splitter
 
 Errors: TypeAlias = list[tuple[int, BaseException]]
+_GROUP_BYTES = 1 << 22  # what is computed at a time, so that arrays a token stay in the processor's cache
 OnError: TypeAlias = Literal["raise", "collect"]
 
 
@@ -130,11 +133,31 @@ def _from_the_beginning(batch: TextBatch, boundaries: Boundaries) -> Boundaries:
 def _split_tokens(
     tokenizer: Tokenizer, batch: TextBatch, options: SplitOptions, _: OnError
 ) -> tuple[Boundaries, Errors]:
-    tokens = tokenizer.spans(batch)
+    groups = list(batch.groups(_GROUP_BYTES)) or [batch]
+    packed = [_pack_tokens(tokenizer, group, tokens, options) for group, tokens in _spans_ahead(tokenizer, groups)]
+    sizes = accumulate((len(group.data) for group in groups[:-1]), initial=int(batch.part_offsets[0]))
+    return join(packed, list(sizes)), []
+
+
+def _spans_ahead(tokenizer: Tokenizer, groups: list[TextBatch]) -> Iterator[tuple[TextBatch, TokenSpans]]:
+    """Each group with its token spans, the next one's being made meanwhile: encoding leaves Python free."""
+    if len(groups) == 1:
+        yield groups[0], tokenizer.spans(groups[0])
+        return
+    with ThreadPoolExecutor(1) as pool:
+        pending = pool.submit(tokenizer.spans, groups[0])
+        for group, following in zip_longest(groups, groups[1:]):
+            tokens = pending.result()
+            if following is not None:
+                pending = pool.submit(tokenizer.spans, following)
+            yield group, tokens
+
+
+def _pack_tokens(tokenizer: Tokenizer, batch: TextBatch, tokens: TokenSpans, options: SplitOptions) -> Boundaries:
     if options.chunk_strategy == "paragraph":
         starts = paragraph_starts(batch, options.paragraph_break)
-        return TokenPacker(batch, tokens.cut_at(starts), tokenizer, options, starts).pack(), []
-    return TokenPacker(batch, tokens, tokenizer, options).pack(), []
+        return TokenPacker(batch, tokens.cut_at(starts), tokenizer, options, starts).pack()
+    return TokenPacker(batch, tokens, tokenizer, options).pack()
 
 
 def _split_custom(

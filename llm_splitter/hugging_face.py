@@ -38,7 +38,6 @@ class OffsetTokenizer:
     """
 
     counts_text = False
-    has_safe_cuts = False
 
     def __init__(self, tokenizer: ReportsOffsets) -> None:
         self._tokenizer = tokenizer
@@ -65,7 +64,6 @@ class HuggingFaceTokenizer:
     """
 
     counts_text = True
-    has_safe_cuts = False
 
     def __init__(self, json: str, name: str) -> None:
         import tokenizers  # noqa: PLC0415 - an optional extra

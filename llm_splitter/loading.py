@@ -98,7 +98,7 @@ def _tiktoken_ranks(encoding: Encoding) -> dict[bytes, int]:
         ranks: dict[bytes, int] = tiktoken.get_encoding(encoding.name)._mergeable_ranks
     except Exception as error:  # tiktoken lets through whatever its download raises
         raise ValueError(
-            f"cannot load the vocabulary of {encoding.name!r} ({type(error).__name__}: {str(error):.200}). Ways out: "
+            f"cannot load the vocabulary of {encoding.name!r} ({type(error).__name__}: {error!s:.200}). Ways out: "
             "set TIKTOKEN_CACHE_DIR to a folder that tiktoken has filled, name a rank file "
             f"(splitter '/path/to/{encoding.vocabulary}.tiktoken'), or use an encoding that quicktok-v1 carries "
             f"({', '.join(sorted(name for name, other in ENCODINGS.items() if other.in_quicktok))})"

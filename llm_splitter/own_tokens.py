@@ -15,9 +15,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from llm_splitter.safe_cuts import is_safe_cut
+import numpy as np
+
 from llm_splitter.texts import TextBatch
 from llm_splitter.tokenizers import Tokenizer, TokenSpans
+
+_CUT = b"\x01"
 
 
 class OwnTokens:
@@ -33,16 +36,8 @@ class OwnTokens:
         self._data = batch.data.data
         self._starts = tokens.starts.data
         self._count = tokenizer.count
-        self._has_safe_cuts = tokenizer.has_safe_cuts
-        self._halves = tokens.halves.data
-        self._seams = batch.part_offsets.data
-        self._doc_parts = batch.doc_parts.tolist()
-        self._part: tuple[int, int] | None = None
-
-    def enter(self, document: int) -> None:
-        """Turn to a document; stretches counted from now on lie in it."""
-        first, last = self._doc_parts[document : document + 2]
-        self._part = (self._seams[first], self._seams[last]) if last - first == 1 else None
+        self._halves = tokens.halves.tolist()
+        self.cuts, self._seams = _cuts_and_seams(batch, tokens)
 
     def count_text(self, text: str) -> int:
         """The tokens of any text."""
@@ -50,23 +45,20 @@ class OwnTokens:
 
     def count(self, start: int, end: int, first: int, last: int) -> int:
         """The tokens of bytes ``start`` to ``end``, where the document has its tokens ``first`` up to ``last``."""
-        part_start, part_end = self._part or self._part_around(start)
-        if not self._has_safe_cuts or end > part_end:
+        starts, cuts = self._starts, self.cuts
+        if not cuts or (self._seams and self._has_seam_between(first, last)):
             return self._count_bytes(start, end)
-        starts, data = self._starts, self._data
-        head = first
-        if start != part_start and not (starts[first] == start and is_safe_cut(data, start)):
-            head = first + 1
-            while head < last and not is_safe_cut(data, starts[head]):
-                head += 1
-            if head == last:
+        head, tail = first, last
+        if not (cuts[first] and starts[first] == start):
+            head = cuts.find(_CUT, first + 1, last)
+            if head < 0:
                 return self._count_bytes(start, end)
-        tail = last
-        if end != part_end and not is_safe_cut(data, end):
-            tail = last - 1
-            while tail > head and not is_safe_cut(data, starts[tail]):
-                tail -= 1
-        count = tail - head - self._halves_between(head, tail)
+        if not cuts[last]:
+            tail = cuts.rfind(_CUT, head, last)
+            tail = head if tail < 0 else tail
+        count = tail - head
+        if self._halves:
+            count -= bisect_left(self._halves, tail) - bisect_right(self._halves, head)
         if head != first or starts[first] != start:
             count += self._count_bytes(start, starts[head])
         if tail != last:
@@ -76,13 +68,21 @@ class OwnTokens:
     def _count_bytes(self, start: int, end: int) -> int:
         return self._count(bytes(self._data[start:end]))
 
-    def _part_around(self, position: int) -> tuple[int, int]:
-        """The part of a document that a position lies in; tokens never span two."""
-        index = bisect_right(self._seams, position)
-        return self._seams[index - 1], self._seams[index]
+    def _has_seam_between(self, first: int, last: int) -> bool:
+        index = bisect_right(self._seams, first)
+        return index < len(self._seams) and self._seams[index] < last
 
-    def _halves_between(self, head: int, tail: int) -> int:
-        """How many tokens were cut in two between two safe places: they are one token each to the text."""
-        if not self._halves:
-            return 0
-        return bisect_left(self._halves, tail) - bisect_right(self._halves, head)
+
+def _cuts_and_seams(batch: TextBatch, tokens: TokenSpans) -> tuple[bytes, list[int]]:
+    """Where chunks may begin and end with the document's tokens, and where parts meet inside of a word.
+
+    Parts are encoded one by one, so a cut between two of them is always safe; but to a text that holds both
+    they are one, and where that text is not surely split there, its tokens are not the parts'.
+    """
+    cuts = tokens.cuts
+    if len(cuts) == 0:
+        return b"", []
+    inner = np.setdiff1d(tokens.part_tokens, tokens.part_tokens[batch.doc_parts])
+    seams = inner[cuts[inner] == 0].tolist()
+    cuts[tokens.part_tokens] = 1
+    return cuts.tobytes(), seams

@@ -10,10 +10,11 @@ import numpy as np
 from llm_splitter.spans import Spans, group_by_document
 from llm_splitter.texts import Bytes, Offsets, TextBatch
 from llm_splitter.types import ParagraphBreak
-from llm_splitter.whitespace import HORIZONTAL, WHITESPACE, content_ends, next_content
+from llm_splitter.whitespace import WHITESPACE, content_ends, next_content
 
-_LINE_END = r"(?:\r\n|\r|\n)"
-_BLANK_LINES = re.compile(f"{_LINE_END}(?:[{HORIZONTAL}]*{_LINE_END})+")
+_LINE_END = r"(?:\r\n|\r(?!\n)|\n)"  # the two of CRLF are one, whatever the search tries
+_BLANKS = WHITESPACE.replace("\r", "").replace("\n", "")
+_BLANK_LINES = re.compile(f"{_LINE_END}(?:[{_BLANKS}]*{_LINE_END})+")
 _LF, _CR = 10, 13
 
 
@@ -36,7 +37,11 @@ def within_paragraphs(batch: TextBatch, spans: Spans, paragraph_break: Paragraph
     starts = paragraph_starts(batch, paragraph_break)
     if spans.ends is not None:
         spans = _inside(batch, spans.starts, spans.ends, starts)
-    return replace(spans, paragraphs=np.unique(np.searchsorted(spans.starts, starts)))
+        return replace(spans, paragraphs=np.unique(np.searchsorted(spans.starts, starts)))
+    first = np.searchsorted(spans.starts, starts, side="right") - 1
+    trimmed = spans.starts.copy()
+    trimmed[first] = starts  # a line may be indented
+    return replace(spans, starts=trimmed, paragraphs=first)
 
 
 def _inside(batch: TextBatch, span_starts: Offsets, span_ends: Offsets, starts: Offsets) -> Spans:

@@ -12,79 +12,97 @@ engines' Unicode tables differ in age, and only what all know is safe.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
-_LETTER, _MARK, _NUMBER, _SPACE, _NEWLINE, _OTHER, _APOSTROPHE, _SLASH, _UNKNOWN = "LMNSRPAQU"
+import numpy as np
+from numpy.typing import NDArray
+
+_LETTER, _MARK, _NUMBER, _SPACE, _NEWLINE, _OTHER, _APOSTROPHE, _SLASH, _UNKNOWN = range(9)
 
 # What may follow each class with a sure cut between them.
 _CUT_BEFORE = {
-    _LETTER: "NSRPQ",  # not an apostrophe (contractions) and not a mark (letters to o200k)
-    _MARK: "NS",
-    _NUMBER: "LMSRPAQ",
-    _SPACE: "",  # white space may lead the next word, or be one with white space around it
-    _NEWLINE: "LNPA",  # a slash may follow line ends in o200k
-    _OTHER: "NS",  # punctuation takes line ends along, and may lead a word of letters
-    _APOSTROPHE: "NS",
-    _SLASH: "NS",
-    _UNKNOWN: "",
+    # not an apostrophe (contractions) and not a mark (letters to o200k)
+    _LETTER: (_NUMBER, _SPACE, _NEWLINE, _OTHER, _SLASH),
+    _MARK: (_NUMBER, _SPACE),
+    _NUMBER: (_LETTER, _MARK, _SPACE, _NEWLINE, _OTHER, _APOSTROPHE, _SLASH),
+    # white space may lead the next word, or be one with white space around it
+    _SPACE: (),
+    # a slash may follow line ends in o200k
+    _NEWLINE: (_LETTER, _NUMBER, _OTHER, _APOSTROPHE),
+    # punctuation takes line ends along, and may lead a word of letters
+    _OTHER: (_NUMBER, _SPACE),
+    _APOSTROPHE: (_NUMBER, _SPACE),
+    _SLASH: (_NUMBER, _SPACE),
+    _UNKNOWN: (),
 }
+_CLASSES = 16
+_IS_CUT = np.zeros(_CLASSES * _CLASSES, dtype=np.uint8)
+for _before, _afters in _CUT_BEFORE.items():
+    _IS_CUT[[_before * _CLASSES + _after for _after in _afters]] = 1
 
 
-def _class_of(character: str) -> str:
-    if character in "\r\n":
-        return _NEWLINE
-    if character == "'":
-        return _APOSTROPHE
-    if character == "/":
-        return _SLASH
-    now, then = unicodedata.category(character), unicodedata.ucd_3_2_0.category(character)
-    if now[0] != then[0]:
-        return _UNKNOWN
-    if now[0] in "LMN":
-        return now[0]
-    return _class_of_other(character, now)
+def is_safe_cut(before: str, after: str) -> bool:
+    """Whether a text is surely split between two neighbouring characters.
+
+    >>> is_safe_cut("e", " "), is_safe_cut(" ", "t")
+    (True, False)
+    """
+    return bool(_IS_CUT[_class_of(before) * _CLASSES + _class_of(after)])
 
 
-def _class_of_other(character: str, category: str) -> str:
-    if character in "\t\v\f \u00a0\u3000" or category == "Zs":
-        return _SPACE
-    # controls, formats and unassigned characters differ between definitions of white space
-    return _OTHER if category[0] in "PS" else _UNKNOWN
+class TokenCuts:
+    """Finds the safe cuts between the tokens of one vocabulary.
+
+    Args:
+        tokens: The bytes of every token, by id.
+    """
+
+    def __init__(self, tokens: Sequence[bytes]) -> None:
+        classes = [_outer_classes(token) for token in tokens]
+        first, last = np.array(classes, dtype=np.uint8).reshape(-1, 2).T
+        self._outer = last * np.uint8(_CLASSES) + first
+
+    def between(self, ids: NDArray[np.uint32]) -> NDArray[np.uint8]:
+        """1 for each token before which the text can be cut, 0 for others; 1 before the first and at the end."""
+        cuts = np.ones(len(ids) + 1, dtype=np.uint8)
+        if len(ids):
+            outer = self._outer.take(ids, mode="clip")  # twice as fast as indexing
+            _IS_CUT.take((outer[:-1] & 0xF0) | (outer[1:] & 0x0F), out=cuts[1:-1], mode="clip")
+        return cuts
+
+
+def _outer_classes(token: bytes) -> tuple[int, int]:
+    """The classes of a token's first and last character; unknown where it holds only part of one."""
+    text = token.decode(errors="surrogateescape")
+    return (_class_of(text[0]), _class_of(text[-1])) if text else (_UNKNOWN, _UNKNOWN)
 
 
 @lru_cache(maxsize=65536)
-def _is_cut(before: str, after: str) -> bool:
-    return _class_of(after) in _CUT_BEFORE[_class_of(before)]
+def _class_of(character: str) -> int:
+    if character in _LISTED:
+        return _LISTED[character]
+    now, then = unicodedata.category(character), unicodedata.ucd_3_2_0.category(character)
+    if now[0] != then[0]:
+        return _UNKNOWN
+    return _BY_CATEGORY.get(now, _BY_CATEGORY.get(now[0], _UNKNOWN))
 
 
-# one look-up for two ASCII characters: before * 128 + after
-_ASCII = bytes(_is_cut(chr(before), chr(after)) for before in range(128) for after in range(128))
-
-
-def is_safe_cut(data: memoryview, position: int) -> bool:
-    """Whether the text is surely split between words at a byte position.
-
-    Args:
-        data: Valid UTF-8.
-        position: Between two bytes of it.
-
-    >>> text = memoryview("one two".encode())
-    >>> [is_safe_cut(text, position) for position in (3, 4)]
-    [True, False]
-    """
-    before, after = data[position - 1], data[position]
-    if before < 0x80 and after < 0x80:
-        return _ASCII[before << 7 | after] == 1
-    if after & 0xC0 == 0x80:
-        return False
-    first = position - 1
-    while data[first] & 0xC0 == 0x80:
-        first -= 1
-    return _is_cut(str(data[first:position], "utf-8"), str(data[position : position + _width(after)], "utf-8"))
-
-
-def _width(lead: int) -> int:
-    """Bytes of the character that a lead byte opens."""
-    if lead < 0x80:
-        return 1
-    return 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+_LISTED = {
+    "\r": _NEWLINE,
+    "\n": _NEWLINE,
+    "'": _APOSTROPHE,
+    "/": _SLASH,
+    "\t": _SPACE,
+    "\v": _SPACE,
+    "\f": _SPACE,
+}
+# other controls, formats and line separators differ between definitions of white space: unknown
+_BY_CATEGORY = {
+    "L": _LETTER,
+    "M": _MARK,
+    "N": _NUMBER,
+    "Zs": _SPACE,
+    "P": _OTHER,
+    "S": _OTHER,
+}

@@ -54,17 +54,19 @@ def _begin_words(classes: Classes, part_starts: Offsets) -> NDArray[np.bool_]:
     begins = ~is_space
     begins[1:] &= is_space[:-1]
     if (classes == SINGLE).any():
-        begins |= _begin_unspaced_words(classes)
+        begins |= _begin_unspaced_words(classes, part_starts)
     begins[part_starts] = ~is_space[part_starts]
     return begins
 
 
-def _begin_unspaced_words(classes: Classes) -> NDArray[np.bool_]:
+def _begin_unspaced_words(classes: Classes, part_starts: Offsets) -> NDArray[np.bool_]:
     """Where words begin that no white space sets apart."""
-    before = np.concatenate([[np.uint8(SPACE)], classes[:-1]])
-    is_core = np.isin(classes, (OTHER, SPACE, SINGLE, LEADER))
-    last_core = np.maximum.accumulate(np.where(is_core, np.arange(len(classes)), 0))
-    core_before = np.concatenate([[np.uint8(SPACE)], classes[last_core[:-1]]])
+    context = classes.copy()
+    context[part_starts[part_starts > 0] - 1] = SPACE  # a part knows nothing of the one before it
+    before = np.concatenate([[np.uint8(SPACE)], context[:-1]])
+    is_core = np.isin(context, (OTHER, SPACE, SINGLE, LEADER))
+    last_core = np.maximum.accumulate(np.where(is_core, np.arange(len(context)), 0))
+    core_before = np.concatenate([[np.uint8(SPACE)], context[last_core[:-1]]])
     follows_opening = (before == LEADER) | (before == OPENER)
     unspaced = (classes == SINGLE) | (classes == LEADER)
     behind_single = ((classes == OTHER) | (classes == OPENER)) & (core_before == SINGLE)
@@ -79,15 +81,17 @@ def sentences(batch: TextBatch) -> Spans:
     Abbreviations are not known: ``Mr. Smith`` is two parts.
     """
     text = _CodePoints(batch)
-    behind = next_content(batch.data, text.in_bytes(_behind_stops(text.classes)))
+    behind = next_content(batch.data, text.in_bytes(_behind_stops(text.classes, text.part_starts)))
     starts = np.union1d(behind[behind < len(batch.data)], paragraph_starts(batch, "blank_line"))
     return _grouped(batch, starts)
 
 
-def _behind_stops(classes: Classes) -> Offsets:
+def _behind_stops(classes: Classes, part_starts: Offsets) -> Offsets:
     """Positions behind a stop and the closers that follow it, where that ends a sentence."""
     may_end = np.isin(classes, (STOP, STRONG_STOP, CLOSER, EXTENDER))
-    run_ends = np.flatnonzero(may_end & ~np.append(may_end[1:], False))
+    goes_on = np.append(may_end[1:], False)
+    goes_on[part_starts[part_starts > 0] - 1] = False
+    run_ends = np.flatnonzero(may_end & ~goes_on)
     stopped = np.unique(np.searchsorted(run_ends, np.flatnonzero(classes == STOP)))
     strong = np.unique(np.searchsorted(run_ends, np.flatnonzero(classes == STRONG_STOP)))
     behind = run_ends[stopped] + 1

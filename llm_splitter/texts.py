@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -87,6 +87,22 @@ class TextBatch:
         return len(self.doc_parts) == len(self.part_offsets) and bool(
             np.array_equal(self.doc_parts, np.arange(len(self.part_offsets)))
         )
+
+    def groups(self, size: int) -> Iterator[TextBatch]:
+        """The batch in smaller ones of whole documents, of about ``size`` bytes or one document each."""
+        ends = self.doc_offsets
+        first = 0
+        while first < len(self):
+            last = int(np.searchsorted(ends, ends[first] + size, side="left"))
+            last = min(max(last, first + 1), len(self))
+            yield self._documents(first, last)
+            first = last
+
+    def _documents(self, first: int, last: int) -> TextBatch:
+        parts = self.doc_parts[first : last + 1]
+        offsets = self.part_offsets[parts[0] : parts[-1] + 1]
+        strings = self.strings if self.strings is None else self.strings[parts[0] : parts[-1]]
+        return TextBatch(self.data[offsets[0] : offsets[-1]], offsets - offsets[0], parts - parts[0], strings)
 
     def part(self, index: int) -> str:
         """The text of one part."""

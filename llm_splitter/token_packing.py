@@ -7,7 +7,6 @@ encoded alone (``own_tokens``), has at most ``chunk_size`` tokens. One step of P
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,33 +18,27 @@ from llm_splitter.packing import paragraph_end
 from llm_splitter.texts import Offsets, TextBatch
 from llm_splitter.tokenizers import Tokenizer, TokenSpans
 
-Row: TypeAlias = tuple[int, int, int, bool]
+Row: TypeAlias = tuple[int, int, int]
+"""Start and end of a chunk in bytes, and its tokens."""
 
 
-class _Place(NamedTuple):
-    """Where the next chunk begins.
+class _Document(NamedTuple):
+    """The first and last of a document's tokens and bytes that are packed."""
 
-    ``begin`` is its first token and ``fresh`` the first that it does not repeat; ``fresh_byte`` is where the
-    chunk before it ended, ``last_start`` where that began.
-    """
-
-    begin: int
-    fresh: int
-    last_start: int
-    fresh_byte: int
+    low: int
     high: int
-    doc_end: int
+    start: int
+    end: int
 
 
 class _Cut(NamedTuple):
-    """A chunk: bytes ``start`` to ``end``, tokens ``first_token`` up to ``next_token``."""
+    """A chunk: from byte ``start``, in token ``begin``, to byte ``end``, before token ``token``."""
 
     start: int
+    begin: int
     end: int
-    first_token: int
-    next_token: int
+    token: int
     tokens: int
-    is_whole: bool
 
 
 class TokenPacker:
@@ -69,11 +62,10 @@ class TokenPacker:
     ) -> None:
         self._size = options.chunk_size
         self._overlap = options.chunk_overlap
-        self._is_strict = options.strict_size and tokenizer.counts_text
         self._data = batch.data.data
         self._starts = tokens.starts.data
         self._ends = tokens.ends.data
-        self._own = OwnTokens(batch, tokens, tokenizer)
+        self._own = OwnTokens(batch, tokens, tokenizer) if options.strict_size and tokenizer.counts_text else None
         self._doc_tokens = tokens.part_tokens[batch.doc_parts].tolist()
         self._doc_bytes = batch.doc_offsets.tolist()
         self._by_paragraph = paragraph_starts is not None
@@ -85,118 +77,118 @@ class TokenPacker:
         """The chunks of all documents."""
         rows: list[Row] = []
         doc_offsets = [0]
-        for document in range(len(self._doc_tokens) - 1):
-            rows.extend(self._chunks(document))
+        for number in range(len(self._doc_tokens) - 1):
+            document = self._document(number)
+            if document is not None:
+                self._pack_document(document, rows)
             doc_offsets.append(len(rows))
-        columns = np.array(rows, dtype=np.int64).reshape(-1, 4)
-        start, end, count, is_over = np.ascontiguousarray(columns.T)
+        start, end, tokens = np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 3).T)
         return Boundaries(
-            start, end, count.astype(np.int32), is_over.astype(bool), np.array(doc_offsets, dtype=np.int64)
+            start, end, tokens.astype(np.int32), tokens > self._size, np.array(doc_offsets, dtype=np.int64)
         )
 
-    def _chunks(self, document: int) -> Iterator[Row]:
-        """Start, end, token count and whether it is over budget, of each chunk of a document."""
-        at = self._beginning(document)
-        while at is not None:
-            cut = self._next_cut(at)
-            yield cut.start, cut.end, cut.tokens, cut.tokens > self._size
-            at = None if cut.end == at.doc_end else self._behind(at, cut)
-
-    def _beginning(self, document: int) -> _Place | None:
-        low, high = self._doc_tokens[document : document + 2]
-        first, doc_end = self._doc_bytes[document : document + 2]
-        if low == high:
-            return None
-        self._own.enter(document)
+    def _document(self, number: int) -> _Document | None:
+        low, high = self._doc_tokens[number], self._doc_tokens[number + 1]
+        start, end = self._doc_bytes[number], self._doc_bytes[number + 1]
         if self._by_paragraph:
-            index = bisect_left(self._paragraph_bytes, first)
-            if index == len(self._paragraph_bytes) or self._paragraph_bytes[index] >= doc_end:
+            index = bisect_left(self._paragraph_bytes, start)
+            if index == len(self._paragraph_bytes) or self._paragraph_bytes[index] >= end:
                 return None
-            low, first = self._paragraphs[index], self._paragraph_bytes[index]
-        return _Place(low, low, first, first, high, doc_end)
+            low, start = self._paragraphs[index], self._paragraph_bytes[index]
+        return _Document(low, high, start, end) if low < high else None
 
-    def _behind(self, at: _Place, cut: _Cut) -> _Place:
-        """Where the next chunk stands: it repeats ``overlap`` tokens, if it need not start inside of one."""
-        begin = max(cut.next_token - self._overlap, cut.first_token) if cut.is_whole else cut.next_token
-        return _Place(begin, cut.next_token, cut.start, cut.end, at.high, at.doc_end)
+    def _pack_document(self, document: _Document, rows: list[Row]) -> None:
+        begin = fresh = document.low
+        start = fresh_byte = document.start
+        while True:
+            cut = self._longest(document, begin, start, fresh, fresh_byte)
+            if cut is None:
+                cut = self._shortened(document, begin, start, fresh, fresh_byte)
+            start, begin, fresh_byte, fresh, tokens = cut
+            rows.append((start, fresh_byte, tokens))
+            if fresh_byte == document.end:
+                return
+            if self._overlap and fresh_byte == self._ends[fresh - 1]:
+                begin = max(begin, fresh - self._overlap)
+                start = max(start, self._character_start(begin))
+            else:
+                begin, start = fresh, fresh_byte
 
-    def _next_cut(self, at: _Place) -> _Cut:
-        """The longest chunk that fits; where none does, with less overlap, and at last inside a token."""
-        for begin in range(at.begin, at.fresh + 1):
-            cut = self._longest(begin, at)
-            if cut is not None:
-                return cut
-        return self._cut_inside(at)
+    def _longest(self, document: _Document, begin: int, start: int, fresh: int, fresh_byte: int) -> _Cut | None:
+        """The best chunk from a place on: the one that ends with a paragraph, or else the fullest.
 
-    def _longest(self, begin: int, at: _Place) -> _Cut | None:
-        start = at.fresh_byte if begin == at.fresh else max(self._character_start(begin), at.last_start)
-        limit = min(begin + self._size, at.high)
-        for token in self._candidates(at.fresh, limit, at.high):
-            if self._is_whole(token, at):
-                cut = self._cut(begin, token, start, at)
+        Args:
+            document: What is packed.
+            begin: The chunk's first token.
+            start: Its first byte, in that token.
+            fresh: The first token that it does not repeat.
+            fresh_byte: The byte at which the chunk before it ended.
+        """
+        limit = min(begin + self._size, document.high)
+        if self._by_paragraph:
+            token = paragraph_end(self._paragraphs, fresh, limit, document.high)
+            while token > fresh:
+                cut = self._fitting(document, begin, start, token, fresh_byte)
                 if cut is not None:
                     return cut
-        if begin < at.fresh:
+                index = bisect_left(self._paragraphs, token) - 1
+                token = self._paragraphs[index] if index >= 0 else fresh
+        for token in range(limit, fresh, -1):
+            cut = self._fitting(document, begin, start, token, fresh_byte)
+            if cut is not None:
+                return cut
+        return None
+
+    def _fitting(self, document: _Document, begin: int, start: int, token: int, fresh_byte: int) -> _Cut | None:
+        """The chunk that ends before a token, if it can end there and keeps the budget."""
+        end = self._end_before(document, token, fresh_byte)
+        if end is None:
             return None
-        # tokens that share a character stay together even where they are more than chunk_size
-        token = limit + 1
-        while token < at.high and not self._is_whole(token, at):
-            token += 1
-        return self._cut(begin, token, start, at) if token <= at.high else None
+        tokens = token - begin if self._own is None else self._own.count(start, end, begin, token)
+        return _Cut(start, begin, end, token, tokens) if tokens <= self._size else None
 
-    def _candidates(self, fresh: int, limit: int, high: int) -> Iterator[int]:
-        """Token numbers at which a chunk may end, the best first."""
-        if self._by_paragraph:
-            best = paragraph_end(self._paragraphs, fresh, limit, high)
-            yield best
-            index = bisect_left(self._paragraphs, best) - 1
-            while index >= 0 and self._paragraphs[index] > fresh:
-                yield self._paragraphs[index]
-                index -= 1
-        yield from range(limit, fresh, -1)
+    def _end_before(self, document: _Document, token: int, fresh_byte: int) -> int | None:
+        """Where a chunk ends that stops before a token; ``None`` if it would cut a character or add nothing.
 
-    def _is_whole(self, token: int, at: _Place) -> bool:
-        """Whether the text can be cut before a token: between characters, and with something new before."""
-        if token == at.high:
-            return True
-        start = self._starts[token]
-        return (
-            self._data[start] & 0xC0 != 0x80 and start >= self._ends[token - 1] and self._end(token, at) > at.fresh_byte
-        )
-
-    def _end(self, token: int, at: _Place) -> int:
-        """The byte position at which a chunk ends whose last token is the one before ``token``.
-
-        What a tokenizer drops between two tokens belongs to the chunk before it, unless the next one
-        overlaps and so holds it anyway.
+        What a tokenizer drops between two tokens belongs to the chunk before it, unless the next one overlaps
+        and so holds it anyway.
         """
-        if token == at.high:
-            return at.doc_end
-        return self._ends[token - 1] if self._overlap else self._starts[token]
-
-    def _cut(self, begin: int, token: int, start: int, at: _Place) -> _Cut | None:
-        end = self._end(token, at)
-        count = self._own.count(start, end, begin, token) if self._is_strict else token - begin
-        if self._is_strict and count > self._size:
+        if token == document.high:
+            return document.end
+        position, last_end = self._starts[token], self._ends[token - 1]
+        if self._data[position] & 0xC0 == 0x80 or position < last_end:
             return None
-        return _Cut(start, end, begin, token, count, is_whole=True)
+        end = last_end if self._overlap else position
+        return end if end > fresh_byte else None
 
-    def _cut_inside(self, at: _Place) -> _Cut:
-        """As many characters of a token as fit, at least one; it alone may need more than ``chunk_size``."""
-        token = at.fresh + 1
-        while not self._is_whole(token, at):
+    def _shortened(self, document: _Document, begin: int, start: int, fresh: int, fresh_byte: int) -> _Cut:
+        """A chunk where none fits with all its overlap: with less, with none, at last inside a token."""
+        for later in range(begin + 1, fresh + 1):
+            at = fresh_byte if later == fresh else max(start, self._character_start(later))
+            cut = self._longest(document, later, at, fresh, fresh_byte)
+            if cut is not None:
+                return cut
+        token = fresh + 1
+        while (end := self._end_before(document, token, fresh_byte)) is None:
             token += 1
-        text = str(self._data[at.fresh_byte : self._end(token, at)], "utf-8")
+        # tokens that share a character stay together even where they are more than chunk_size
+        tokens = token - fresh if self._own is None else self._own.count(fresh_byte, end, fresh, token)
+        if self._own is None or tokens <= self._size:
+            return _Cut(fresh_byte, fresh, end, token, tokens)
+        return self._cut_inside(self._own, document, fresh, fresh_byte, end)
+
+    def _cut_inside(self, own: OwnTokens, document: _Document, fresh: int, start: int, end: int) -> _Cut:
+        """As many characters as fit, at least one; it alone may need more than ``chunk_size`` tokens."""
+        text = str(self._data[start:end], "utf-8")
         length = len(text) - 1
-        while length > 1 and self._own.count_text(text[:length]) > self._size:
+        while length > 1 and own.count_text(text[:length]) > self._size:
             length -= 1
-        end = at.fresh_byte + len(text[: max(length, 1)].encode())
-        next_token = at.fresh
-        while next_token < at.high and self._ends[next_token] <= end:
-            next_token += 1
-        end = at.doc_end if next_token == at.high else end
-        count = self._own.count_text(str(self._data[at.fresh_byte : end], "utf-8"))
-        return _Cut(at.fresh_byte, end, at.fresh, next_token, count, is_whole=False)
+        end = start + len(text[: max(length, 1)].encode())
+        token = fresh
+        while token < document.high and self._ends[token] <= end:
+            token += 1
+        end = document.end if token == document.high else end
+        return _Cut(start, fresh, end, token, own.count_text(str(self._data[start:end], "utf-8")))
 
     def _character_start(self, token: int) -> int:
         position = self._starts[token]

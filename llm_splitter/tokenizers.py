@@ -11,13 +11,14 @@ import os
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from llm_splitter.safe_cuts import TokenCuts
 from llm_splitter.texts import Offsets, TextBatch
 
 _PIECE_BYTES = 1 << 18
@@ -38,8 +39,20 @@ class Engine(Protocol):
     def count(self, text: bytes) -> int:
         """The number of tokens of one text."""
 
-    def token_lengths(self) -> NDArray[np.uint16]:
-        """The number of bytes of each token, by id."""
+    def vocabulary(self) -> Vocabulary:
+        """What is known of the tokens."""
+
+
+class Vocabulary:
+    """What is computed from the ids of a vocabulary's tokens alone.
+
+    Args:
+        tokens: The bytes of every token, by id.
+    """
+
+    def __init__(self, tokens: list[bytes]) -> None:
+        self.lengths: NDArray[np.uint16] = np.fromiter(map(len, tokens), dtype=np.uint16, count=len(tokens))
+        self.cuts = TokenCuts(tokens)
 
 
 class QuicktokEngine:
@@ -63,21 +76,22 @@ class QuicktokEngine:
         ids, offsets = self._tokenizer.encode_batch(texts, threads=self._threads)
         return ids, offsets
 
-    def token_lengths(self) -> NDArray[np.uint16]:
+    def vocabulary(self) -> Vocabulary:
         """See ``Engine``."""
-        return _quicktok_lengths(self._encoding)
+        return _quicktok_vocabulary(self._encoding)
 
     def token_bytes(self) -> list[bytes]:
-        """The bytes of every token, by id; of the ordinary ones, which are the first."""
+        """The bytes of the ordinary tokens, by id."""
         # token_byte_values() is in no documented order, so only its length is of use
         decode = self._tokenizer.decode_single_token_bytes
         return [decode(token) for token in range(len(self._tokenizer.token_byte_values()))]
 
 
 @cache
-def _quicktok_lengths(encoding: str) -> NDArray[np.uint16]:
+def _quicktok_vocabulary(encoding: str) -> Vocabulary:
     """Kept for the next chunker: asking for each of 200,000 tokens takes a quarter of a second."""
-    return _lengths(QuicktokEngine(encoding).token_bytes())
+    tokenizer = QuicktokEngine(encoding)
+    return Vocabulary(tokenizer.token_bytes())
 
 
 class TiktokenEngine:
@@ -112,17 +126,13 @@ class TiktokenEngine:
         """See ``Engine``."""
         return len(self._encoding.encode_ordinary(text.decode()))
 
-    def token_lengths(self) -> NDArray[np.uint16]:
+    def vocabulary(self) -> Vocabulary:
         """See ``Engine``."""
         _, _, ranks, _ = self._state
         tokens = [b""] * (max(ranks.values()) + 1)
         for token, rank in ranks.items():
             tokens[rank] = token
-        return _lengths(tokens)
-
-
-def _lengths(tokens: list[bytes]) -> NDArray[np.uint16]:
-    return np.fromiter(map(len, tokens), dtype=np.uint16, count=len(tokens))
+        return Vocabulary(tokens)
 
 
 @dataclass(frozen=True)
@@ -133,12 +143,15 @@ class TokenSpans:
         starts: Byte position of each token; it may lie inside a character.
         ends: Byte position behind each token.
         part_tokens: Token numbers at which the batch's parts begin, and the number of tokens.
+        cuts: 1 for each token before which the text is surely split between words, so that cutting it there
+            changes no token on either side; one more entry than there are tokens. Empty where nothing is known.
         halves: Token numbers that are the second half of a token cut in two.
     """
 
     starts: Offsets
     ends: Offsets
     part_tokens: Offsets
+    cuts: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
     halves: Offsets = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def cut_at(self, positions: Offsets) -> TokenSpans:
@@ -156,6 +169,7 @@ class TokenSpans:
             np.insert(self.starts, token + 1, positions),
             np.insert(self.ends, token, positions),
             self.part_tokens + np.searchsorted(token, self.part_tokens, side="left"),
+            np.insert(self.cuts, token + 1, np.uint8(0)) if len(self.cuts) else self.cuts,
             token + 1 + np.arange(len(token)),
         )
 
@@ -168,14 +182,12 @@ class Tokenizer(Protocol):
         version: The package that encodes and its version.
         identity: A string equal for tokenizers that give equal tokens, whatever the engine.
         counts_text: Whether ``count`` is to be believed for any text, so that the size promise can be kept.
-        has_safe_cuts: Whether ``safe_cuts`` holds for its words.
     """
 
     name: str
     version: str
     identity: str
     counts_text: bool
-    has_safe_cuts: bool
 
     def spans(self, batch: TextBatch) -> TokenSpans:
         """The token spans of every part of a batch."""
@@ -192,14 +204,15 @@ class BytePairTokenizer:
     def __init__(self, name: str, engine: Engine, identity: str, has_safe_cuts: bool) -> None:
         self.name = name
         self.identity = identity
-        self.has_safe_cuts = has_safe_cuts
         self._engine = engine
-        self._lengths = engine.token_lengths()
+        vocabulary = engine.vocabulary()
+        self._lengths = vocabulary.lengths
+        self._cuts = vocabulary.cuts if has_safe_cuts else None
         self.count = engine.count
         self.version = f"{engine.name} {_version(engine.name)}"
 
     def __reduce__(self) -> tuple[type[BytePairTokenizer], tuple[str, Engine, str, bool]]:
-        return BytePairTokenizer, (self.name, self._engine, self.identity, self.has_safe_cuts)
+        return BytePairTokenizer, (self.name, self._engine, self.identity, self._cuts is not None)
 
     def spans(self, batch: TextBatch) -> TokenSpans:
         """The token spans of every part: one call of the engine, then a running total."""
@@ -208,18 +221,20 @@ class BytePairTokenizer:
         part_tokens = np.asarray(offsets, dtype=np.int64)[part_pieces]
         bounds = np.empty(len(ids) + 1, dtype=np.int64)
         bounds[0] = batch.part_offsets[0]
-        np.cumsum(self._lengths[ids], out=bounds[1:])
+        # an id out of range would be clipped here, and shows below as bytes lost
+        np.cumsum(self._lengths.take(ids, mode="clip"), out=bounds[1:])
         bounds[1:] += bounds[0]
         if not np.array_equal(bounds[part_tokens], batch.part_offsets):
             raise RuntimeError(f"{self.version} lost bytes of a text while encoding it with {self.name}")
-        return TokenSpans(bounds[:-1], bounds[1:], part_tokens)
+        spans = TokenSpans(bounds[:-1], bounds[1:], part_tokens)
+        return spans if self._cuts is None else replace(spans, cuts=self._cuts.between(ids))
 
     def _pieces(self, batch: TextBatch) -> tuple[list[bytes], list[int]]:
         """The texts to encode, long ones cut where that is safe so that threads share them."""
         pieces: list[bytes] = []
         part_pieces = [0]
         for part in batch.part_bytes():
-            pieces.extend(_cut_up(part) if self.has_safe_cuts and len(part) > 2 * _PIECE_BYTES else [part])
+            pieces.extend(_cut_up(part) if self._cuts is not None and len(part) > 2 * _PIECE_BYTES else [part])
             part_pieces.append(len(pieces))
         return pieces, part_pieces
 

@@ -14,8 +14,7 @@ import numpy as np
 from llm_splitter.texts import Bytes, Offsets
 
 _EN_QUAD_TO_HAIR_SPACE = "".join(map(chr, range(0x2000, 0x200B)))
-HORIZONTAL = "\t\v\f \u00a0\u1680\u202f\u205f\u3000\ufeff" + _EN_QUAD_TO_HAIR_SPACE
-WHITESPACE = HORIZONTAL + "\n\r\u2028\u2029"
+WHITESPACE = "\t\n\v\f\r \u00a0\u1680" + _EN_QUAD_TO_HAIR_SPACE + "\u2028\u2029\u202f\u205f\u3000\ufeff"
 
 _RUN = re.compile(b"(?:" + b"|".join(re.escape(space.encode()) for space in WHITESPACE) + b")+")
 _STEPS = 24  # white space longer than this is left to the regular expression
