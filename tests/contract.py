@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from llm_splitter import get_chunk
 
-WHITESPACE = "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+WHITESPACE = (
+    "\t\n\v\f\r \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
 
 
 def joined(text):
@@ -52,13 +56,13 @@ def check_coverage(source, chunks, unit="codepoint", *, may_skip=None):
         return
     skipped = cut(whole, 0, chunks[0].start, unit)
     assert not skipped or (may_skip and may_skip(skipped)), f"unowned at the beginning: {skipped!r}"
-    for before, after in zip(chunks, chunks[1:], strict=False):
+    for before, after in pairwise(chunks):
         assert after.start <= before.end, f"gap between {before} and {after}"
     assert chunks[-1].end == length(whole, unit)
 
 
 def check_order(chunks):
-    for before, after in zip(chunks, chunks[1:], strict=False):
+    for before, after in pairwise(chunks):
         assert before.start <= after.start, f"{after} starts before {before}"
         assert before.end < after.end, f"{after} ends no later than {before}"
 

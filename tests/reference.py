@@ -1,0 +1,189 @@
+"""The slow, obvious way: what the arrays must come to, said in plain Python over strings and lists.
+
+Positions are Python indices; spans are pairs of them. Nothing here is shared with the product but the table of
+character classes, which has tests of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from llm_splitter.character_classes import (
+    CLOSER,
+    EXTENDER,
+    LEADER,
+    OPENER,
+    OTHER,
+    SINGLE,
+    SPACE,
+    STOP,
+    STRONG_STOP,
+    class_of,
+)
+from tests.contract import WHITESPACE, is_whitespace, joined
+
+LINE_END = re.compile("\r\n|\r|\n")
+
+
+class Piece(NamedTuple):
+    """A chunk of the reference: indices into the joined source, and how many parts it holds."""
+
+    start: int
+    end: int
+    parts: int
+
+
+# --- text -> parts
+
+
+@cache
+def kind(character):
+    return class_of(np.array([ord(character)], dtype=np.uint32))[0]
+
+
+def characters(text):
+    return [(index, index + 1) for index in range(len(text))]
+
+
+def words(text):
+    starts = []
+    before = core = SPACE  # of the character before, and of the last one that decides what follows
+    for index, character in enumerate(text):
+        now = kind(character)
+        if now != SPACE:
+            is_held = before in (LEADER, OPENER)
+            is_apart = now in (SINGLE, LEADER) or (now in (OTHER, OPENER) and core == SINGLE)
+            if before == SPACE or (is_apart and not is_held):
+                starts.append(index)
+        if now in (OTHER, SPACE, SINGLE, LEADER):
+            core = now
+        before = now
+    return up_to_the_next(text, starts)
+
+
+def sentences(text):
+    starts = {start for start, _ in paragraphs(text, "blank_line")}
+    index = 0
+    while index < len(text):
+        run = index
+        while run < len(text) and kind(text[run]) in (STOP, STRONG_STOP, CLOSER, EXTENDER):
+            run += 1
+        kinds = {kind(character) for character in text[index:run]}
+        at_space = run == len(text) or kind(text[run]) == SPACE
+        if STRONG_STOP in kinds or (STOP in kinds and at_space):
+            starts.add(next_content(text, run))
+        index = max(run, index + 1)
+    return up_to_the_next(text, sorted(starts - {len(text)}))
+
+
+def lines(text):
+    bounds = [0, *(end.end() for end in LINE_END.finditer(text)), len(text)]
+    return up_to_the_next(text, [start for start, end in pairwise(bounds) if not is_whitespace(text[start:end])])
+
+
+def up_to_the_next(text, starts):
+    """Each part ends with the last content before the next one."""
+    bounds = [*starts, len(text)]
+    return [(start, start + len(text[start:end].rstrip(WHITESPACE))) for start, end in pairwise(bounds)]
+
+
+def next_content(text, index):
+    while index < len(text) and text[index] in WHITESPACE:
+        index += 1
+    return index
+
+
+BUILT_IN = {"characters": characters, "words": words, "sentences": sentences, "lines": lines}
+
+
+# --- text -> paragraphs
+
+
+def paragraphs(text, paragraph_break):
+    """Spans of the paragraphs that have content, trimmed."""
+    between = double_newlines(text) if paragraph_break == "\n\n" else blank_lines(text)
+    found, start = [], 0
+    for end, after in [*between, (len(text), len(text))]:
+        piece = text[start:end]
+        if not is_whitespace(piece):
+            first = next_content(text, start)
+            found.append((first, first + len(piece.strip(WHITESPACE))))
+        start = after
+    return found
+
+
+def double_newlines(text):
+    return [match.span() for match in re.finditer("\n\n", text)]
+
+
+def blank_lines(text):
+    """Spans of lines that hold nothing but white space, where a line end comes before and behind."""
+    ends = [end.span() for end in LINE_END.finditer(text)]
+    return [(before[0], behind[1]) for before, behind in pairwise(ends) if is_whitespace(text[before[1] : behind[0]])]
+
+
+# --- parts -> chunks
+
+
+def pack(groups, size, overlap):
+    """Parts of paragraphs into chunks that end with a paragraph where they can; lists of parts."""
+    chunks, chunk, holds_paragraph = [], [], False
+
+    def emit():
+        chunks.append(list(chunk))
+        del chunk[: max(len(chunk) - overlap, 0)]
+
+    for group in groups:
+        if holds_paragraph and len(chunk) + len(group) > size:
+            emit()
+        for part in group:
+            if len(chunk) == size:
+                emit()
+            chunk.append(part)
+        holds_paragraph = True
+    return [*chunks, chunk] if chunk else chunks
+
+
+def pack_evenly(parts, size, overlap):
+    chunks = []
+    for first in range(0, len(parts), size - overlap):
+        chunks.append(parts[first : first + size])
+        if first + size >= len(parts):
+            break
+    return chunks
+
+
+def grouped_parts(source, split_text, paragraph_break=None):
+    """The spans of all parts of a document, a list for each paragraph."""
+    groups, origin = [], 0
+    for text in [source] if isinstance(source, str) else source:
+        pieces = [(0, len(text))] if paragraph_break is None else paragraphs(text, paragraph_break)
+        for start, end in pieces:
+            shift = origin + start
+            groups.append([(shift + a, shift + b) for a, b in split_text(text[start:end])])
+        origin += len(text)
+    return [group for group in groups if group]
+
+
+def split(source, split_text, *, chunk_size, chunk_overlap=0, chunk_strategy="character", paragraph_break="\n\n"):
+    """The chunks of a document, for a splitter that gives spans."""
+    if chunk_strategy == "paragraph":
+        chunks = pack(grouped_parts(source, split_text, paragraph_break), chunk_size, chunk_overlap)
+    else:
+        parts = [part for group in grouped_parts(source, split_text) for part in group]
+        chunks = pack_evenly(parts, chunk_size, chunk_overlap)
+    return placed(chunks, len(joined(source)))
+
+
+def placed(chunks, length):
+    """What is dropped between two parts belongs to the chunk before it."""
+    following_starts = [*(chunk[0][0] for chunk in chunks[1:]), length]
+    return [
+        Piece(chunk[0][0], max(chunk[-1][1], following), len(chunk))
+        for chunk, following in zip(chunks, following_starts, strict=False)
+    ]
