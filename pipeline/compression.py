@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import zstandard
@@ -55,6 +55,20 @@ def read_blocks(
     return _plain_blocks(file, None if end is None else end - start, BLOCK_BYTES)
 
 
+def read_all(blocks: Iterable[bytes], most: int) -> bytearray:
+    """All blocks joined.
+
+    Raises:
+        ValueError: If they have more bytes than `most`.
+    """
+    content = bytearray()
+    for block in blocks:
+        content += block
+        if len(content) > most:
+            raise ValueError(f"the file has more than {most} bytes; it is read as a whole (max_line_bytes)")
+    return content
+
+
 def _plain_blocks(file: Any, size: int | None, block_bytes: int) -> Iterator[bytes]:
     left = size
     while left is None or left > 0:
@@ -77,12 +91,26 @@ def _gunzip(blocks: Iterator[bytes]) -> Iterator[bytes]:
                 if not rest:
                     break
                 decompressor = zlib.decompressobj(wbits=31)
-            yield decompressor.decompress(rest, BLOCK_BYTES)
+            before = decompressor.copy()
+            try:
+                yield decompressor.decompress(rest, BLOCK_BYTES)
+            except zlib.error:
+                yield from _bytewise(before, rest)
+                raise
             rest = decompressor.unconsumed_tail or decompressor.unused_data
             if decompressor.eof:
                 decompressor = None
     if decompressor is not None:
         raise EOFError("the gzip file is cut short: it ends within a member")
+
+
+def _bytewise(decompressor: Any, rest: bytes) -> Iterator[bytes]:
+    """What can be decompressed before an error, which a larger step would take along."""
+    try:
+        for at in range(len(rest)):
+            yield decompressor.decompress(rest[at : at + 1])
+    except zlib.error:
+        return
 
 
 def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:

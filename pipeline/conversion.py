@@ -36,10 +36,17 @@ def convert_rows(array: pa.Array[Any], target: pa.DataType, convert: Convert) ->
         if len(array) == 1:
             return Converted(pa.nulls(1, target), {0: _utf8_error(array) or error})
     middle = len(array) // 2
-    first = convert_rows(array.slice(0, middle), target, convert)
-    second = convert_rows(array.slice(middle), target, convert)
+    first = convert_rows(_rows(array, 0, middle), target, convert)
+    second = convert_rows(_rows(array, middle, len(array)), target, convert)
     moved = {row + middle: error for row, error in second.errors.items()}
     return Converted(pa.concat_arrays([first.array, second.array]), first.errors | moved)
+
+
+def _rows(array: pa.Array[Any], start: int, end: int) -> pa.Array[Any]:
+    """Some rows; of nested arrays a copy, since a slice of them is validated with all that lies around it."""
+    if pt.is_nested(array.type):
+        return array.take(pa.array(range(start, end), pa.int64()))
+    return array.slice(start, end - start)
 
 
 def text_rows(array: pa.Array[Any], name: str = "text", *, binary_text: bool = False) -> Converted:
@@ -116,10 +123,7 @@ def is_string(kind: pa.DataType) -> bool:
 def is_binary(kind: pa.DataType) -> bool:
     """Whether values are bytes, in any of Arrow's layouts."""
     return bool(
-        pt.is_binary(kind)
-        or pt.is_large_binary(kind)
-        or pt.is_fixed_size_binary(kind)
-        or pt.is_binary_view(kind)
+        pt.is_binary(kind) or pt.is_large_binary(kind) or pt.is_fixed_size_binary(kind) or pt.is_binary_view(kind)
     )
 
 

@@ -21,9 +21,7 @@ _BATCH_CHARACTERS = MiB
 _BATCH_ROWS = 16_384
 
 
-def read_csv(
-    blocks: Iterable[bytes], path: str, options: ReadOptions, delimiter: str = ","
-) -> Iterator[ReadBatch]:
+def read_csv(blocks: Iterable[bytes], path: str, options: ReadOptions, delimiter: str = ",") -> Iterator[ReadBatch]:
     """The documents of a CSV file whose first record names the columns.
 
     Fields may be quoted with `"` and then hold line ends. Every field is a string, until metadata columns
@@ -40,14 +38,14 @@ def read_csv(
         ValueError: If there is no header.
         KeyError: If the header has no text column, or a wanted column twice.
     """
-    header, records = _open(blocks, options, delimiter)
-    check_columns(_schema(header), options.columns)
-    rows = _Rows(header, path, options)
-    for number, line, record in _numbered(records):
+    records = _Records(blocks, options, delimiter)
+    check_columns(_schema(records.header), options.columns)
+    rows = _Rows(records.header, path, options)
+    for number, line, record in records:
         rows.add(number, line, record)
         if rows.full:
             yield rows.batch()
-            rows = _Rows(header, path, options)
+            rows = _Rows(records.header, path, options)
     yield rows.batch()
 
 
@@ -57,17 +55,7 @@ def csv_schema(blocks: Iterable[bytes], options: ReadOptions, delimiter: str = "
     Raises:
         ValueError: If there is no header.
     """
-    return _schema(_open(blocks, options, delimiter)[0])
-
-
-def _open(blocks: Iterable[bytes], options: ReadOptions, delimiter: str) -> tuple[list[str], Any]:
-    csv.field_size_limit(max(csv.field_size_limit(), min(options.max_line_bytes, 2**31 - 1)))
-    lines = _TextLines(blocks, options.max_line_bytes)
-    records = csv.reader(lines, delimiter=delimiter, strict=True)
-    header = next(records, None)
-    if not header:
-        raise ValueError("the file is empty; a CSV file begins with a line that names its columns")
-    return header, records
+    return _schema(_Records(blocks, options, delimiter).header)
 
 
 def _schema(header: list[str]) -> pa.Schema:
@@ -83,16 +71,16 @@ class _TextLines:
     def __init__(self, blocks: Iterable[bytes], max_line_bytes: int) -> None:
         self._lines = self._raw(LineSplitter(blocks, max_line_bytes))
         self._limit = max_line_bytes
+        self.count = 0
 
     def __iter__(self) -> _TextLines:
         return self
 
     def __next__(self) -> str:
         line = next(self._lines)
+        self.count += 1
         if isinstance(line, LongLine):
-            raise csv.Error(
-                f"the line has {len(line)} bytes; at most {self._limit} are read (max_line_bytes)"
-            )
+            raise csv.Error(f"the line has {len(line)} bytes; at most {self._limit} are read (max_line_bytes)")
         return str(line, "utf-8", "surrogateescape") + "\n"
 
     @staticmethod
@@ -103,19 +91,33 @@ class _TextLines:
             yield from lines.lines
 
 
-def _numbered(records: Any) -> Iterator[tuple[int, int, list[str] | Exception]]:
-    """Number, last line, and fields of each record, or the error that stands in its place."""
-    number = 0
-    while True:
+class _Records:
+    """The records of a CSV file after its header: number, last line, and the fields or why there are none.
+
+    Raises:
+        ValueError: If there is no header.
+    """
+
+    def __init__(self, blocks: Iterable[bytes], options: ReadOptions, delimiter: str) -> None:
+        csv.field_size_limit(max(csv.field_size_limit(), min(options.max_line_bytes, 2**31 - 1)))
+        self._lines = _TextLines(blocks, options.max_line_bytes)
+        self._reader = csv.reader(self._lines, delimiter=delimiter, strict=True)
+        self.header: list[str] = next(self._reader, [])
+        if not self.header:
+            raise ValueError("the file is empty; a CSV file begins with a line that names its columns")
+
+    def __iter__(self) -> Iterator[tuple[int, int, list[str] | Exception]]:
+        number = 0
+        while (record := self._next()) is not None:
+            if record:
+                yield number, self._lines.count, record
+                number += 1
+
+    def _next(self) -> list[str] | Exception | None:
         try:
-            record: list[str] | Exception = next(records)
-        except StopIteration:
-            return
+            return next(self._reader, None)
         except csv.Error as error:
-            record = error
-        if record:
-            yield number, records.line_num, record
-            number += 1
+            return error
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -17,6 +18,8 @@ from pipeline.schemas import FAILURE_SCHEMA, PARTS_TYPE, document_schema
 MiB = 1 << 20
 _LONGEST_MESSAGE = 1000
 _MOST_FAILURES = 10_000
+SURROGATES = re.compile("[\ud800-\udfff]")
+"""What stands in a `str` for bytes that are no text, and cannot be written as UTF-8."""
 
 Scope = Literal["document", "row_group", "file"]
 Numbers = npt.NDArray[np.int64]
@@ -61,15 +64,20 @@ class ReadOptions:
         max_line_bytes: A longer JSON line, CSV record or text file fails, that one alone.
         batch_bytes: Document tables hold about this many bytes; a single larger document is a table of its
             own.
+        split_bytes: Large files are read in units of about this many bytes.
+
+    Raises:
+        ValueError: If a number is less than 1.
     """
 
     columns: DocumentColumns = field(default_factory=DocumentColumns)
     verify_checksums: bool = False
     max_line_bytes: int = 256 * MiB
     batch_bytes: int = 8 * MiB
+    split_bytes: int = 64 * MiB
 
     def __post_init__(self) -> None:
-        for name in ("max_line_bytes", "batch_bytes"):
+        for name in ("max_line_bytes", "batch_bytes", "split_bytes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1 byte")
 
@@ -106,9 +114,7 @@ class Failure:
     ) -> Failure:
         """The failure that an exception stands for; `context` leads the message."""
         words = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-        return cls(
-            source, position, type(error).__name__, context + (words or "no further reason"), scope=scope
-        )
+        return cls(source, position, type(error).__name__, context + (words or "no further reason"), scope=scope)
 
 
 class ReadBatch(NamedTuple):
@@ -172,11 +178,7 @@ def printable(text: str) -> str:
         >>> printable("caf\udce9")
         'caf�'
     """
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if _unprintable(text) else text
-
-
-def _unprintable(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
+    return SURROGATES.sub("\ufffd", text)
 
 
 def assemble(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any, Literal, get_args
 
@@ -15,6 +16,7 @@ from pipeline.column_types import json_schema
 from pipeline.compression import Compression, detect_compression, read_blocks
 from pipeline.csv_files import csv_schema, read_csv
 from pipeline.documents import ReadBatch, ReadOptions
+from pipeline.json_files import first_items, read_json, spans_lines
 from pipeline.jsonl_files import first_records, read_jsonl
 from pipeline.lines import ByteRange, plan_ranges
 from pipeline.parquet_files import RowGroups, parquet_schema, plan_parquet, read_parquet
@@ -40,6 +42,7 @@ _ENDINGS: dict[str, Format] = {
 }
 _COMPRESSED = (".gz", ".zst", ".zstd")
 _HEAD_BYTES = 8
+_SNIFFED_BYTES = 4096
 _OTHER_FORMATS = {
     b"PAR1": "a Parquet file",
     b"PARE": "an encrypted Parquet file",
@@ -105,7 +108,7 @@ def detect_format(path: str) -> Format:
     suffix = PurePosixPath(_stem(name)).suffix
     if suffix not in _ENDINGS:
         raise ValueError(
-            f"the format of {path!r} is not known from its name; set it to one of "
+            f"input_format: what {path!r} is cannot be told from its name; set it to one of "
             f"{', '.join(get_args(Format))}, or name it *{', *'.join(_ENDINGS)} (.gz and .zst may follow)"
         )
     return _ENDINGS[suffix]
@@ -118,23 +121,30 @@ def _stem(name: str) -> str:
     return name
 
 
-def plan_units(handle: Any, file: InputFile, options: ReadOptions, split_bytes: int) -> list[ReadUnit]:
+def plan_units(handle: Any, file: InputFile, options: ReadOptions) -> list[ReadUnit]:
     """Units of about `split_bytes` that together are the file: row groups, or ranges of lines.
 
     Args:
         handle: The open file.
         file: What it is.
-        options: How it will be read.
-        split_bytes: Bytes in a unit. Compressed and small files, CSV, Arrow and text are one unit.
+        options: How it will be read. Compressed and small files, CSV, Arrow and text are one unit.
 
     Raises:
         Exception: If the file cannot be planned; reading it whole will then say why.
     """
     if file.format == "parquet":
-        return [ReadUnit(file, groups) for groups in plan_parquet(handle, options, split_bytes)]
-    if file.format == "jsonl" and file.size > split_bytes and _compression(handle, file) == "none":
-        return [ReadUnit(file, part) for part in plan_ranges(handle, file.size, split_bytes)]
+        return [ReadUnit(file, groups) for groups in plan_parquet(handle, options)]
+    if file.format == "jsonl" and file.size > options.split_bytes and _has_lines(handle, file):
+        return [ReadUnit(file, part) for part in plan_ranges(handle, file.size, options.split_bytes)]
     return [ReadUnit(file)]
+
+
+def _has_lines(handle: Any, file: InputFile) -> bool:
+    """Whether a JSON file is plain and has an object a line, so that it can be cut."""
+    if _compression(handle, file) != "none":
+        return False
+    handle.seek(0)
+    return not spans_lines(handle.read(_SNIFFED_BYTES))
 
 
 def read_unit(handle: Any, unit: ReadUnit, options: ReadOptions) -> Iterator[ReadBatch]:
@@ -164,10 +174,24 @@ def read_unit(handle: Any, unit: ReadUnit, options: ReadOptions) -> Iterator[Rea
 
 def _read_blocks(blocks: Iterator[bytes], file: InputFile, options: ReadOptions) -> Iterator[ReadBatch]:
     if file.format == "jsonl":
-        return read_jsonl(blocks, file.path, options)
+        head, blocks = _peek(blocks)
+        return (read_json if spans_lines(head) else read_jsonl)(blocks, file.path, options)
     if file.format == "csv":
         return read_csv(blocks, file.path, options, _delimiter(file))
     return read_text(blocks, file.path, options)
+
+
+def _peek(blocks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """The first block, and all blocks. An error in the first is left to whoever reads them."""
+    try:
+        head = next(blocks, b"")
+    except Exception as error:  # noqa: BLE001 - see above
+        return b"", map(_raise, [error])
+    return head, chain([head], blocks)
+
+
+def _raise(error: Exception) -> bytes:
+    raise error
 
 
 def _delimiter(file: InputFile) -> str:
@@ -201,12 +225,11 @@ def sample_schema(handle: Any, file: InputFile, options: ReadOptions) -> pa.Sche
     compression = _compression(handle, file)
     if file.format == "arrow":
         handle.seek(0)
-        return arrow_schema(
-            handle if compression == "none" else pa.CompressedInputStream(handle, compression)
-        )
+        return arrow_schema(handle if compression == "none" else pa.CompressedInputStream(handle, compression))
     if file.format == "text":
         return pa.schema([(options.columns.text, pa.string())])
     blocks = read_blocks(handle, compression)
     if file.format == "jsonl":
-        return json_schema(first_records(blocks, options))
+        head, blocks = _peek(blocks)
+        return json_schema((first_items if spans_lines(head) else first_records)(blocks, options))
     return csv_schema(blocks, options, _delimiter(file))

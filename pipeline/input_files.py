@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os.path
+import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -68,7 +68,7 @@ def match_pattern(pattern: str, format: Format | str = "auto") -> list[InputFile
 def open_file(path: str) -> Any:
     """A file opened for reading as it is, without decompression: local ones by Arrow, others by Beam."""
     if isinstance(FileSystems.get_filesystem(path), LocalFileSystem):
-        return pa.OSFile(path)
+        return pa.OSFile(os.fsencode(path) if os.name == "posix" else path)  # names may be no Unicode
     return FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED)
 
 

@@ -38,9 +38,7 @@ def id_values(records: Sequence[dict[str, Any]], key: str, lines: Sequence[Line]
     return Converted(pa.array(ids, pa.string()), errors)
 
 
-def metadata_values(
-    records: Sequence[dict[str, Any]], field: pa.Field[Any], lines: Sequence[Line]
-) -> Converted:
+def metadata_values(records: Sequence[dict[str, Any]], field: pa.Field[Any], lines: Sequence[Line]) -> Converted:
     """A metadata column: null where the key is missing, an error where a value does not fit the type.
 
     In a string column, whatever is no string becomes JSON text. In others, strings are read as values of
@@ -49,6 +47,7 @@ def metadata_values(
     values = [record.get(field.name) for record in records]
     if not pt.is_floating(field.type) and float in set(map(type, values)):
         values = [_exact(value, field.name, line) for value, line in zip(values, lines, strict=True)]
+        values = values if is_string(field.type) else list(map(_without_float, values))
     if is_string(field.type):
         values = [value if value is None or type(value) is str else json_text(value) for value in values]
     return _array(values, field.type)
@@ -72,6 +71,13 @@ def _exact(value: Any, key: str, line: Line) -> Any:
     if type(value) is not float or isinstance(line, LongLine):
         return value
     return json.loads(line.decode("utf-8-sig")).get(key)
+
+
+def _without_float(value: Any) -> Any:
+    """The value, a float as an integer or as it is written: Arrow would cut 1.5 down to 1 for an integer column."""
+    if type(value) is not float:
+        return value
+    return int(value) if value.is_integer() else json.dumps(value)
 
 
 def _array(values: list[Any], kind: pa.DataType) -> Converted:

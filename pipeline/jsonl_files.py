@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import codecs
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,12 +18,20 @@ import orjson
 import pyarrow as pa
 
 from pipeline.conversion import Converted
-from pipeline.documents import DocumentColumns, Failure, Places, ReadBatch, ReadOptions, assemble, join_text
+from pipeline.documents import (
+    SURROGATES,
+    DocumentColumns,
+    Failure,
+    Places,
+    ReadBatch,
+    ReadOptions,
+    assemble,
+    join_text,
+)
 from pipeline.json_values import id_values, metadata_values
 from pipeline.lines import Line, Lines, LineSplitter, LongLine
 from pipeline.schemas import PARTS_TYPE, TEXT_TYPE
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _MISSING = object()
 _TEXT_KINDS = frozenset((str, type(None)))
 _KINDS = {
@@ -54,7 +61,7 @@ def read_jsonl(
     splitter = LineSplitter(blocks, options.max_line_bytes, first_line, first_byte)
     try:
         for lines in splitter:
-            yield from documents_from_lines(lines, path, options)
+            yield from documents_from_lines(lines.lines, _places(lines, path), options)
     except Exception as error:  # noqa: BLE001 - whatever stops the stream is the file's failure
         position = f"line {splitter.line}, byte {splitter.byte}"
         lost = "the file is lost from here on: "
@@ -63,24 +70,32 @@ def read_jsonl(
 
 def first_records(blocks: Iterable[bytes], options: ReadOptions, most: int = 100) -> list[dict[str, Any]]:
     """The objects in the first lines of a file, for a look at their types."""
-    for lines in LineSplitter(blocks, options.max_line_bytes):
-        return list(_parse(lines.lines[:most], options.max_line_bytes).records.values())
-    return []
+    lines = next(iter(LineSplitter(blocks, options.max_line_bytes)), None)
+    return objects(lines.lines[:most], options) if lines else []
 
 
-def documents_from_lines(lines: Lines, path: str, options: ReadOptions) -> Iterator[ReadBatch]:
-    """The documents and failures of some lines: plain documents first, then those in parts.
+def objects(lines: list[Line], options: ReadOptions) -> list[dict[str, Any]]:
+    """The objects that lines hold; other lines are left out."""
+    return list(_parse(lines, options.max_line_bytes).records.values())
+
+
+def _places(lines: Lines, path: str) -> Places:
+    starts = lines.starts()
+    numbers = lines.first + np.arange(len(starts))
+    return Places(path, numbers, join_text("line ", numbers, ", byte ", starts))
+
+
+def documents_from_lines(lines: list[Line], places: Places, options: ReadOptions) -> Iterator[ReadBatch]:
+    """The documents and failures of some lines: first failures, then plain documents, then those in parts.
 
     Example:
-        >>> lines = Lines(1, 0, [b'{"text": "a"}'])
-        >>> next(documents_from_lines(lines, "f.jsonl", ReadOptions())).documents.column("doc_id").to_pylist()
+        >>> places = Places("f.jsonl", np.array([1]), pa.array(["line 1, byte 0"]))
+        >>> batch = next(documents_from_lines([b'{"text": "a"}'], places, ReadOptions()))
+        >>> batch.documents.column("doc_id").to_pylist()
         ['f.jsonl#1']
     """
     columns = options.columns
-    starts = lines.starts()
-    numbers = lines.first + np.arange(len(starts))
-    places = Places(path, numbers, join_text("line ", numbers, ", byte ", starts))
-    parsed = _parse(lines.lines, options.max_line_bytes)
+    parsed = _parse(lines, options.max_line_bytes)
     plain, parts = _by_text(parsed, columns.text)
     if parsed.errors:
         yield ReadBatch(failures=tuple(_failures(parsed, places, columns)))
@@ -137,9 +152,9 @@ def _parse_refused(parsed: _Parsed, row: int, refused: orjson.JSONDecodeError, l
     try:
         value = json.loads(text.decode())
         mended = _replace_surrogates(value)
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         parsed.errors[row] = refused  # which says more
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         parsed.errors[row] = error
     else:
         _take(parsed, row, mended, changed=mended != value)
@@ -160,7 +175,7 @@ def _not_an_object(value: Any) -> Exception:
 
 def _replace_surrogates(value: Any) -> Any:
     if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
+        return SURROGATES.sub("\ufffd", value)
     if isinstance(value, list):
         return [_replace_surrogates(item) for item in value]
     if isinstance(value, dict):

@@ -39,8 +39,8 @@ class RowGroups(NamedTuple):
     first_row: int
 
 
-def plan_parquet(file: Any, options: ReadOptions, split_bytes: int) -> list[RowGroups]:
-    """The row groups of a file in runs of about `split_bytes` (as stored before compression).
+def plan_parquet(file: Any, options: ReadOptions) -> list[RowGroups]:
+    """The row groups of a file in runs of about `split_bytes` before compression.
 
     Raises:
         KeyError: If the file has no text column.
@@ -53,7 +53,7 @@ def plan_parquet(file: Any, options: ReadOptions, split_bytes: int) -> list[RowG
     size = row = 0
     for group in range(parquet.num_row_groups):
         metadata = parquet.metadata.row_group(group)
-        if runs and size + metadata.total_byte_size <= split_bytes:
+        if runs and size + metadata.total_byte_size <= options.split_bytes:
             runs[-1] = runs[-1]._replace(end=group + 1)
             size += metadata.total_byte_size
         else:
@@ -63,9 +63,7 @@ def plan_parquet(file: Any, options: ReadOptions, split_bytes: int) -> list[RowG
     return runs
 
 
-def read_parquet(
-    file: Any, path: str, options: ReadOptions, groups: RowGroups | None = None
-) -> Iterator[ReadBatch]:
+def read_parquet(file: Any, path: str, options: ReadOptions, groups: RowGroups | None = None) -> Iterator[ReadBatch]:
     """The documents of a Parquet file, or of some of its row groups, about a MiB at a time.
 
     A row group that cannot be decoded is one failure; its rows before the damage are kept. Rows are named

@@ -25,7 +25,6 @@ from pipeline.input_files import check_unchanged, match_files, match_pattern, op
 from pipeline.table_coder import TABLE
 
 DOCUMENTS, FAILURES, COUNTS = "documents", "failures", "counts"
-SPLIT_BYTES = 64 * MiB
 
 
 class ReadDocuments(beam.PTransform[Any, Any]):
@@ -80,15 +79,14 @@ class ReadDocuments(beam.PTransform[Any, Any]):
         verify_checksums: bool = False,
         max_line_bytes: int = 256 * MiB,
         batch_bytes: int = 8 * MiB,
-        split_bytes: int = SPLIT_BYTES,
+        split_bytes: int = 64 * MiB,
         error_handler: Any = None,
     ) -> None:
         super().__init__()
         self.files = match_files(patterns, format)
         columns = DocumentColumns(text_column, id_column, binary_text=binary_text)
-        options = ReadOptions(columns, verify_checksums, max_line_bytes, batch_bytes)
+        options = ReadOptions(columns, verify_checksums, max_line_bytes, batch_bytes, split_bytes)
         self.options = replace(options, columns=_resolve(options, metadata_columns, self.files))
-        self._split_bytes = split_bytes
         self._error_handler = error_handler
 
     @property
@@ -99,7 +97,7 @@ class ReadDocuments(beam.PTransform[Any, Any]):
     def expand(self, pipeline: Any) -> Any:
         """List, plan and read the files."""
         files = pipeline | "List files" >> beam.Create(self.files)
-        return _read(files, self.options, self._split_bytes, self._error_handler)
+        return _read(files, self.options, self._error_handler)
 
 
 class ReadAllDocuments(beam.PTransform[Any, Any]):
@@ -133,21 +131,20 @@ class ReadAllDocuments(beam.PTransform[Any, Any]):
         verify_checksums: bool = False,
         max_line_bytes: int = 256 * MiB,
         batch_bytes: int = 8 * MiB,
-        split_bytes: int = SPLIT_BYTES,
+        split_bytes: int = 64 * MiB,
         error_handler: Any = None,
     ) -> None:
         super().__init__()
         metadata = typed_schema(requested_types(metadata_columns))
         columns = DocumentColumns(text_column, id_column, metadata, binary_text)
-        self.options = ReadOptions(columns, verify_checksums, max_line_bytes, batch_bytes)
+        self.options = ReadOptions(columns, verify_checksums, max_line_bytes, batch_bytes, split_bytes)
         self._format = checked_format(format)
-        self._split_bytes = split_bytes
         self._error_handler = error_handler
 
     def expand(self, paths: PCollection[str]) -> Any:
         """List, plan and read the files."""
         files = paths | "List files" >> beam.FlatMap(_list_files, self._format)
-        return _read(files, self.options, self._split_bytes, self._error_handler)
+        return _read(files, self.options, self._error_handler)
 
 
 def _resolve(options: ReadOptions, requested: MetadataColumns, files: Sequence[InputFile]) -> DocumentColumns:
@@ -167,10 +164,10 @@ def _list_files(pattern: str, format: str) -> list[InputFile]:  # noqa: A002
         return [InputFile(pattern, 0)]  # reading it will say what is wrong
 
 
-def _read(files: PCollection[InputFile], options: ReadOptions, split_bytes: int, error_handler: Any) -> Any:
+def _read(files: PCollection[InputFile], options: ReadOptions, error_handler: Any) -> Any:
     outputs = (
         files
-        | "Plan units" >> beam.FlatMap(_plan, options, split_bytes)
+        | "Plan units" >> beam.FlatMap(plan_file, options)
         | "Spread units" >> beam.Reshuffle()
         | "Read" >> beam.ParDo(_ReadUnits(options)).with_outputs(FAILURES, COUNTS, main=DOCUMENTS)
     )
@@ -182,11 +179,11 @@ def _read(files: PCollection[InputFile], options: ReadOptions, split_bytes: int,
     return outputs[DOCUMENTS]
 
 
-def _plan(file: InputFile, options: ReadOptions, split_bytes: int) -> list[ReadUnit]:
+def plan_file(file: InputFile, options: ReadOptions) -> list[ReadUnit]:
     """The units of a file; the whole file where it cannot be planned, since reading it will say why."""
     try:
         with open_file(file.path) as handle:
-            return plan_units(handle, file, options, split_bytes)
+            return plan_units(handle, file, options)
     except Exception:  # noqa: BLE001 - see above
         return [ReadUnit(file)]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
+from pipeline.compression import read_all
 from pipeline.conversion import Converted, text_rows
 from pipeline.documents import Places, ReadBatch, ReadOptions, assemble, printable
 
@@ -26,11 +27,7 @@ def read_text(blocks: Iterable[bytes], path: str, options: ReadOptions) -> Itera
     Raises:
         ValueError: If the file is too long.
     """
-    content = bytearray()
-    for block in blocks:
-        content += block
-        if len(content) > options.max_line_bytes:
-            raise ValueError(f"the text file has more than {options.max_line_bytes} bytes (max_line_bytes)")
+    content = read_all(blocks, options.max_line_bytes)
     if content.startswith(codecs.BOM_UTF8):
         del content[: len(codecs.BOM_UTF8)]
     text = pa.LargeBinaryArray.from_buffers(

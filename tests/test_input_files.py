@@ -1,0 +1,138 @@
+"""Patterns and the files they name."""
+
+import os
+
+import pytest
+
+from pipeline.formats import InputFile, detect_format
+from pipeline.input_files import check_unchanged, match_files, sample_schemas
+from tests.reading import options, read_missing
+
+NAMES = [
+    "a.parquet",
+    "b.jsonl",
+    "README",
+    ".hidden.jsonl",
+    "_SUCCESS.txt",
+    "[1].jsonl",
+    "sub/c.jsonl.gz",
+    "sub/deep/d.jsonl",
+    "sub/.git/e.jsonl",
+]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    for name in NAMES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("patterns", "names"),
+    [
+        ("b.jsonl", ["b.jsonl"]),
+        ("*.jsonl", ["[1].jsonl", "b.jsonl"]),
+        ("./*.parquet", ["./a.parquet"]),
+        ("sub/*.gz", ["sub/c.jsonl.gz"]),
+        ("**/*.jsonl", ["[1].jsonl", "b.jsonl", "sub/deep/d.jsonl"]),
+        ("sub/**/*.jsonl*", ["sub/c.jsonl.gz", "sub/deep/d.jsonl"]),
+        ("s*/*.gz", ["sub/c.jsonl.gz"]),
+        ("?.jsonl", ["b.jsonl"]),
+        ("[ab].*", ["a.parquet", "b.jsonl"]),
+        ("[1].jsonl", ["[1].jsonl"]),
+        ("sub", ["sub/c.jsonl.gz", "sub/deep/d.jsonl"]),
+        ("sub/", ["sub/c.jsonl.gz", "sub/deep/d.jsonl"]),
+        (".", ["./[1].jsonl", "./a.parquet", "./b.jsonl", "./sub/c.jsonl.gz", "./sub/deep/d.jsonl"]),
+        (["b.jsonl", "*.jsonl", "a.parquet"], ["[1].jsonl", "a.parquet", "b.jsonl"]),
+        (".hidden.jsonl", [".hidden.jsonl"]),
+        ("*", ["README", "[1].jsonl", "_SUCCESS.txt", "a.parquet", "b.jsonl"]),
+    ],
+    ids=str,
+)
+def test_patterns(folder, patterns, names):
+    assert [file.path for file in match_files(patterns)] == names
+    absolute = [f"{folder}/{pattern}" for pattern in ([patterns] if isinstance(patterns, str) else patterns)]
+    assert len(match_files(absolute)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "words"),
+    [
+        ("*.csv", r"no file matches '\*.csv'"),
+        ("nowhere/a.parquet", "no file matches 'nowhere/a.parquet'"),
+        (["a.parquet", "nope"], "no file matches 'nope'"),
+        ([], "no input"),
+        ("README", "what 'README' is cannot be told from its name; set it to one of parquet, jsonl"),
+        ("READ*", "what 'README' is cannot be told"),
+        ("nosuchscheme://x/*.parquet", "nosuchscheme"),
+    ],
+    ids=str,
+)
+def test_what_names_no_file_is_an_error(folder, patterns, words):
+    with pytest.raises(ValueError, match=words):
+        match_files(patterns)
+
+
+def test_a_given_format_holds_for_every_file(folder):
+    assert match_files("README", "text") == [
+        InputFile("README", 6, os.path.getmtime("README"), "text")  # noqa: PTH204
+    ]
+    with pytest.raises(ValueError, match="format is 'xml'; it must be one of auto, parquet"):
+        match_files("README", "xml")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a.parquet", "parquet"),
+        ("A.PQ", "parquet"),
+        ("x/a.ndjson.zst", "jsonl"),
+        ("a.json.gz", "jsonl"),
+        ("a.tsv", "csv"),
+        ("a.feather", "arrow"),
+        ("a.md", "text"),
+        ("gs://bucket/part-0.v2.csv.gz", "csv"),
+    ],
+)
+def test_formats_by_name(name, expected):
+    assert detect_format(name) == expected
+
+
+@pytest.mark.parametrize("name", ["a", "a.gz", "a.parquet.crc", "parquet", "a.bin"])
+def test_names_that_say_nothing(name):
+    with pytest.raises(ValueError, match="cannot be told from its name"):
+        detect_format(name)
+
+
+def test_a_changed_file_is_noticed(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("one")
+    [file] = match_files(str(path))
+    check_unchanged(file)
+    os.utime(path, (1, 1))
+    with pytest.raises(OSError, match="it was written to after it was listed"):
+        check_unchanged(file)
+    path.write_text("longer")
+    with pytest.raises(OSError, match="it had 3 bytes, now 6"):
+        check_unchanged(file)
+    path.unlink()
+    with pytest.raises(OSError, match="not there any more"):
+        check_unchanged(file)
+
+
+def test_a_file_that_vanished_is_a_failure(tmp_path):
+    outcome = read_missing(tmp_path / "gone.jsonl")
+    assert outcome.failed == [("", "FileNotFoundError")]
+
+
+def test_files_that_cannot_be_read_are_no_samples(tmp_path):
+    (tmp_path / "a.parquet").write_bytes(b"broken")
+    (tmp_path / "b.csv").write_bytes(b"text,lang\n")
+    (tmp_path / "c.jsonl").write_bytes(b'{"text": "a", "n": 1}\nbroken')
+    (tmp_path / "d.json").write_bytes(b'[{"text": "a", "x": 1}]')
+    (tmp_path / "e.txt").write_bytes(b"words")
+    schemas = list(sample_schemas(match_files(str(tmp_path)), options()))
+    assert [schema.names for schema in schemas] == [["text", "lang"], ["text", "n"], ["text", "x"], ["text"]]
