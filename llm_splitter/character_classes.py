@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from llm_splitter.whitespace import WHITESPACE
 
 OTHER, SPACE, SINGLE, LEADER, EXTENDER, STOP, STRONG_STOP, CLOSER, OPENER, PUNCTUATION = range(10)
-"""
+LAST_CORE = LEADER
+"""The classes up to this one make words or set them apart; the others attach to what is around.
+
 OTHER      letters and digits of scripts that put spaces between words, and all else.
 SPACE      white space.
 SINGLE     a character of a script written without spaces: a word of its own.
@@ -50,8 +52,8 @@ _BY_CATEGORY = {
 def class_of(code_points: NDArray[np.uint8] | NDArray[np.uint32]) -> NDArray[np.uint8]:
     """The class of each code point."""
     if code_points.dtype == np.uint8:
-        return _table()[code_points]
-    classes: NDArray[np.uint8] = _table()[np.minimum(code_points, 0xFFFF)]
+        return _table()[:0x100].take(code_points)
+    classes: NDArray[np.uint8] = _table().take(code_points, mode="clip")  # the last entry is no character's
     astral = np.flatnonzero(code_points > 0xFFFF)
     if len(astral):
         is_han = (code_points[astral] >= 0x20000) & (code_points[astral] <= 0x3FFFF)

@@ -113,13 +113,23 @@ def _names() -> str:
 
 
 def _split_built_in(name: str, batch: TextBatch, options: SplitOptions, _: OnError) -> tuple[Boundaries, Errors]:
+    groups = list(batch.groups(_GROUP_BYTES)) or [batch]
+    return _joined(batch, groups, [_pack_built_in(name, group, options) for group in groups]), []
+
+
+def _joined(batch: TextBatch, groups: list[TextBatch], packed: list[Boundaries]) -> Boundaries:
+    origins = accumulate((len(group.data) for group in groups[:-1]), initial=int(batch.part_offsets[0]))
+    return join(packed, list(origins))
+
+
+def _pack_built_in(name: str, batch: TextBatch, options: SplitOptions) -> Boundaries:
     spans = BUILT_IN[name](batch)
     if options.chunk_strategy == "paragraph":
         spans = within_paragraphs(batch, spans, options.paragraph_break)
     boundaries = place(batch, spans, pack(spans, options))
     if options.chunk_strategy == "character":
         boundaries = _from_the_beginning(batch, boundaries)
-    return boundaries, []
+    return boundaries
 
 
 def _from_the_beginning(batch: TextBatch, boundaries: Boundaries) -> Boundaries:
@@ -135,8 +145,7 @@ def _split_tokens(
 ) -> tuple[Boundaries, Errors]:
     groups = list(batch.groups(_GROUP_BYTES)) or [batch]
     packed = [_pack_tokens(tokenizer, group, tokens, options) for group, tokens in _spans_ahead(tokenizer, groups)]
-    sizes = accumulate((len(group.data) for group in groups[:-1]), initial=int(batch.part_offsets[0]))
-    return join(packed, list(sizes)), []
+    return _joined(batch, groups, packed), []
 
 
 def _spans_ahead(tokenizer: Tokenizer, groups: list[TextBatch]) -> Iterator[tuple[TextBatch, TokenSpans]]:

@@ -10,7 +10,7 @@ from llm_splitter.anchoring import Anchors, check_parts, unit_length
 from llm_splitter.options import SplitOptions
 from llm_splitter.paragraphs import split_paragraphs
 from llm_splitter.spans import Spans
-from llm_splitter.texts import Bytes, Offsets, TextBatch
+from llm_splitter.texts import Bytes, Offsets, TextBatch, merged
 from llm_splitter.types import Splitter
 
 _NEVER_CAUGHT = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError)
@@ -24,7 +24,7 @@ class _Collected:
     doc_offsets: list[int] = field(default_factory=lambda: [0])
 
     def as_spans(self) -> Spans:
-        paragraphs = np.unique(np.array(self.paragraphs, dtype=np.int64))
+        paragraphs = merged(np.array(self.paragraphs, dtype=np.int64))
         return Spans(
             np.array(self.starts, dtype=np.int64),
             np.array(self.ends, dtype=np.int64),

@@ -82,7 +82,9 @@ def _cuts_and_seams(batch: TextBatch, tokens: TokenSpans) -> tuple[bytes, list[i
     cuts = tokens.cuts
     if len(cuts) == 0:
         return b"", []
-    inner = np.setdiff1d(tokens.part_tokens, tokens.part_tokens[batch.doc_parts])
-    seams = inner[cuts[inner] == 0].tolist()
+    seams: list[int] = []
+    if not batch.is_single_part:
+        inner = np.setdiff1d(tokens.part_tokens, tokens.part_tokens[batch.doc_parts])
+        seams = inner[cuts[inner] == 0].tolist()
     cuts[tokens.part_tokens] = 1
     return cuts.tobytes(), seams

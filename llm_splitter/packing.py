@@ -53,7 +53,7 @@ def pack_paragraphs(doc_offsets: Offsets, paragraphs: Offsets, size: int, overla
 
     One step of Python a chunk; nothing is done a part.
     """
-    starts = paragraphs.data
+    starts = paragraphs.tolist()  # bisect is fastest on a list
     first: list[int] = []
     last: list[int] = []
     chunk_offsets = [0]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from llm_splitter.spans import Spans, group_by_document
-from llm_splitter.texts import Bytes, Offsets, TextBatch
+from llm_splitter.texts import Bytes, Offsets, TextBatch, merged
 from llm_splitter.types import ParagraphBreak
 from llm_splitter.whitespace import WHITESPACE, content_ends, next_content
 
@@ -25,11 +25,11 @@ def paragraph_starts(batch: TextBatch, paragraph_break: ParagraphBreak) -> Offse
     behind each break; paragraphs without content do not count.
     """
     breaks = _double_newlines(batch.data) if paragraph_break == "\n\n" else _blank_lines(batch.data)
-    candidates = np.union1d(breaks, batch.part_offsets[:-1])
+    candidates = merged(breaks, batch.part_offsets[:-1])
     candidates = candidates[candidates < len(batch.data)]
     starts = next_content(batch.data, candidates)
     ends = batch.part_offsets[np.searchsorted(batch.part_offsets, candidates, side="right")]
-    return np.unique(starts[starts < ends])
+    return merged(starts[starts < ends])
 
 
 def within_paragraphs(batch: TextBatch, spans: Spans, paragraph_break: ParagraphBreak) -> Spans:
@@ -37,7 +37,7 @@ def within_paragraphs(batch: TextBatch, spans: Spans, paragraph_break: Paragraph
     starts = paragraph_starts(batch, paragraph_break)
     if spans.ends is not None:
         spans = _inside(batch, spans.starts, spans.ends, starts)
-        return replace(spans, paragraphs=np.unique(np.searchsorted(spans.starts, starts)))
+        return replace(spans, paragraphs=merged(np.searchsorted(spans.starts, starts)))
     first = np.searchsorted(spans.starts, starts, side="right") - 1
     trimmed = spans.starts.copy()
     trimmed[first] = starts  # a line may be indented
@@ -48,11 +48,12 @@ def _inside(batch: TextBatch, span_starts: Offsets, span_ends: Offsets, starts: 
     following = np.append(starts[1:], len(batch.data))[: len(starts)]
     part_ends = batch.part_offsets[np.searchsorted(batch.part_offsets, starts, side="right")]
     ends = content_ends(batch.data, np.minimum(following, part_ends))
-    paragraph = np.searchsorted(starts, span_starts, side="right") - 1
-    wanted = paragraph >= 0
-    wanted[wanted] = span_starts[wanted] < ends[paragraph[wanted]]
-    kept = span_starts[wanted]
-    return Spans(kept, span_ends[wanted], group_by_document(kept, batch.doc_offsets))
+    change = np.zeros(len(span_starts) + 1, dtype=np.int8)
+    change[np.searchsorted(span_starts, starts)] = 1
+    change[np.searchsorted(span_starts, ends)] -= 1
+    is_inside = np.cumsum(change[:-1], dtype=np.int8).view(bool)
+    kept = span_starts[is_inside]
+    return Spans(kept, span_ends[is_inside], group_by_document(kept, batch.doc_offsets))
 
 
 def _double_newlines(data: Bytes) -> Offsets:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from llm_splitter.character_classes import (
     CLOSER,
     EXTENDER,
+    LAST_CORE,
     LEADER,
     OPENER,
     OTHER,
@@ -22,7 +23,7 @@ from llm_splitter.character_classes import (
 )
 from llm_splitter.paragraphs import line_starts, paragraph_starts
 from llm_splitter.spans import Spans, group_by_document
-from llm_splitter.texts import Offsets, TextBatch
+from llm_splitter.texts import Offsets, TextBatch, merged
 from llm_splitter.whitespace import next_content
 
 Classes: TypeAlias = NDArray[np.uint8]
@@ -61,17 +62,21 @@ def _begin_words(classes: Classes, part_starts: Offsets) -> NDArray[np.bool_]:
 
 def _begin_unspaced_words(classes: Classes, part_starts: Offsets) -> NDArray[np.bool_]:
     """Where words begin that no white space sets apart."""
-    context = classes.copy()
-    context[part_starts[part_starts > 0] - 1] = SPACE  # a part knows nothing of the one before it
-    before = np.concatenate([[np.uint8(SPACE)], context[:-1]])
-    is_core = np.isin(context, (OTHER, SPACE, SINGLE, LEADER))
-    last_core = np.maximum.accumulate(np.where(is_core, np.arange(len(context)), 0))
-    core_before = np.concatenate([[np.uint8(SPACE)], context[last_core[:-1]]])
-    follows_opening = (before == LEADER) | (before == OPENER)
-    unspaced = (classes == SINGLE) | (classes == LEADER)
-    behind_single = ((classes == OTHER) | (classes == OPENER)) & (core_before == SINGLE)
-    begins: NDArray[np.bool_] = (unspaced | behind_single) & ~follows_opening
+    before = classes.copy()
+    before[part_starts[part_starts > 0] - 1] = SPACE  # a part knows nothing of the one before it
+    begins: NDArray[np.bool_] = (classes == SINGLE) | (classes == LEADER)
+    can_follow_single = (classes == OTHER) | (classes == OPENER)
+    begins[1:] |= can_follow_single[1:] & _last_core_is_single(before)[:-1]
+    begins[1:] &= (before[:-1] != LEADER) & (before[:-1] != OPENER)
     return begins
+
+
+def _last_core_is_single(classes: Classes) -> NDArray[np.bool_]:
+    """Whether the last core character, up to and with each place, is a word of its own."""
+    place = np.arange(len(classes), dtype=np.int32)
+    place[classes > LAST_CORE] = 0
+    is_single: NDArray[np.bool_] = (classes == SINGLE).take(np.maximum.accumulate(place))
+    return is_single
 
 
 def sentences(batch: TextBatch) -> Spans:
@@ -82,26 +87,26 @@ def sentences(batch: TextBatch) -> Spans:
     """
     text = _CodePoints(batch)
     behind = next_content(batch.data, text.in_bytes(_behind_stops(text.classes, text.part_starts)))
-    starts = np.union1d(behind[behind < len(batch.data)], paragraph_starts(batch, "blank_line"))
+    starts = merged(behind[behind < len(batch.data)], paragraph_starts(batch, "blank_line"))
     return _grouped(batch, starts)
 
 
 def _behind_stops(classes: Classes, part_starts: Offsets) -> Offsets:
     """Positions behind a stop and the closers that follow it, where that ends a sentence."""
-    may_end = np.isin(classes, (STOP, STRONG_STOP, CLOSER, EXTENDER))
+    may_end = (classes >= EXTENDER) & (classes <= CLOSER)  # stops, and what may follow them
     goes_on = np.append(may_end[1:], False)
     goes_on[part_starts[part_starts > 0] - 1] = False
     run_ends = np.flatnonzero(may_end & ~goes_on)
-    stopped = np.unique(np.searchsorted(run_ends, np.flatnonzero(classes == STOP)))
-    strong = np.unique(np.searchsorted(run_ends, np.flatnonzero(classes == STRONG_STOP)))
+    stopped = merged(np.searchsorted(run_ends, np.flatnonzero(classes == STOP)))
+    strong = merged(np.searchsorted(run_ends, np.flatnonzero(classes == STRONG_STOP)))
     behind = run_ends[stopped] + 1
     behind = behind[np.append(classes, SPACE)[behind] == SPACE]
-    return np.union1d(behind, run_ends[strong] + 1)
+    return merged(behind, run_ends[strong] + 1)
 
 
 def lines(batch: TextBatch) -> Spans:
     """Lines are parts, without their ends (LF, CRLF or CR); lines of nothing but white space are none."""
-    bounds = np.union1d(line_starts(batch.data), batch.part_offsets)
+    bounds = merged(line_starts(batch.data), batch.part_offsets)
     has_content = next_content(batch.data, bounds[:-1]) < bounds[1:]
     return _grouped(batch, bounds[:-1][has_content])
 
@@ -122,7 +127,7 @@ class _CodePoints:
             self.classes = class_of(np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32))
             self._positions = np.flatnonzero(batch.data.view(np.int8) >= -64)
         self._length = len(batch.data)
-        starts = np.unique(batch.part_offsets)
+        starts = merged(batch.part_offsets)
         starts = starts[starts < self._length]
         self.part_starts = starts if self._positions is None else np.searchsorted(self._positions, starts)
 

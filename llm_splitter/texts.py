@@ -1,4 +1,4 @@
-"""Many documents as one UTF-8 buffer: the form in which everything is computed."""
+"""Many documents as one UTF-8 buffer, and positions in it: the form in which everything is computed."""
 
 from __future__ import annotations
 
@@ -116,6 +116,18 @@ class TextBatch:
         view = self.data.tobytes() if len(self.part_offsets) > 2 else self.data
         bounds = self.part_offsets.tolist()
         return [bytes(view[start:end]) for start, end in pairwise(bounds)]
+
+
+def merged(*positions: Offsets) -> Offsets:
+    """All positions in order, each once; many times faster here than numpy's own set operations.
+
+    >>> merged(np.array([3, 5]), np.array([1, 3])).tolist()
+    [1, 3, 5]
+    """
+    ordered = np.sort(np.concatenate(positions))
+    is_first = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
 
 
 def _encode(text: str) -> bytes:

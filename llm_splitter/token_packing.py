@@ -70,8 +70,8 @@ class TokenPacker:
         self._doc_bytes = batch.doc_offsets.tolist()
         self._by_paragraph = paragraph_starts is not None
         starts = np.zeros(0, dtype=np.int64) if paragraph_starts is None else paragraph_starts
-        self._paragraphs = np.searchsorted(tokens.starts, starts).astype(np.int64).data
-        self._paragraph_bytes = starts.data
+        self._paragraphs = np.searchsorted(tokens.starts, starts).tolist()
+        self._paragraph_bytes = starts.tolist()
 
     def pack(self) -> Boundaries:
         """The chunks of all documents."""
