@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+from apache_beam.runners.runner import create_runner
 
 _WORKERS_FLAG = "--direct_num_workers"
 
@@ -25,17 +27,35 @@ def pipeline_options(flags: Sequence[str]) -> PipelineOptions:
     """Beam's options; a local job uses all cores unless they say otherwise.
 
     Raises:
-        ValueError: If the runner is one that loses data.
+        ValueError: If the runner is unknown or one that loses data, or a local job has an option that Beam does
+            not know; other runners may have options of their own.
     """
     options = PipelineOptions(list(flags))
     runner = options.view_as(StandardOptions).runner
-    if runner and runner.endswith("DaskRunner"):
-        raise ValueError(
-            "runner: DaskRunner drops rows without a word; use FlinkRunner or the local default"
-        )
-    if not is_local_runner(runner) or any(flag.startswith(_WORKERS_FLAG) for flag in flags):
+    if not is_local_runner(runner):
+        _check_runner(runner)
+        return options
+    _check_known(options)
+    if any(flag.startswith(_WORKERS_FLAG) for flag in flags):
         return options
     return PipelineOptions([*flags, f"{_WORKERS_FLAG}={os.cpu_count() or 1}"])
+
+
+def _check_runner(runner: str) -> None:
+    if runner.endswith("DaskRunner"):
+        raise ValueError("beam_options: DaskRunner drops rows without a word; use FlinkRunner or the local default")
+    try:
+        create_runner(runner)
+    except Exception as error:  # a name may stand for any module
+        raise ValueError(f"beam_options: {error}") from error
+
+
+def _check_known(options: PipelineOptions) -> None:
+    known = options.get_all_options()
+    for name in sorted(options.get_all_options(retain_unknown_options=True).keys() - known.keys()):
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean --{close[0]}?" if close else ""
+        raise ValueError(f"beam_options: Beam knows no option --{name}{hint}")
 
 
 @contextmanager

@@ -45,6 +45,8 @@ class ProgressLine:
         """
         counts = self._read_counts()
         now = self._clock()
+        if not counts:  # nothing was read yet, or it is counted in other processes
+            return f"running · {elapsed(now - self._started)}"
         text_bytes = counts.get("text_bytes", 0)
         figures = (
             _counted(counts.get("documents_read", 0), "document"),

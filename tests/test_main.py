@@ -222,6 +222,13 @@ def test_split_reads_standard_input_and_writes_json_lines(folder):
     assert [row["text"] for row in rows] == [c.text for c in split(text, splitter="sentences", chunk_size=1)]
 
 
+def test_split_leaves_a_byte_order_mark_out_as_the_job_does(folder, capsys):
+    Path("marked.txt").write_bytes(b"\xef\xbb\xbfone")
+    main(["split", "marked.txt", "--json"])
+    row = json.loads(capsys.readouterr().out)
+    assert (row["text"], row["end"]) == ("one", 3)
+
+
 def test_a_reader_that_has_seen_enough_is_no_error(folder):
     Path("long.txt").write_text("word " * 200_000)
     command = f"{sys.executable} -m pipeline split long.txt --json --chunk-size 1 | head -n 1; exit ${{PIPESTATUS[0]}}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -58,7 +59,7 @@ def _read(file: str) -> str:
     except OSError as error:
         raise SettingsError(f"{file}: cannot be read: {error.strerror or error}") from error
     try:
-        return data.decode()
+        return data.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
         raise SettingsError(f"{file}: not UTF-8 text: byte {error.start} is {data[error.start]:#04x}") from error
 

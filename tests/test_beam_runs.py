@@ -1,0 +1,39 @@
+"""Beam's options, as a job takes them."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from apache_beam.options.pipeline_options import DirectOptions, PortableOptions
+
+from pipeline.beam_runs import pipeline_options
+
+
+def test_a_local_job_uses_all_cores():
+    assert pipeline_options([]).view_as(DirectOptions).direct_num_workers == (os.cpu_count() or 1)
+
+
+def test_unless_options_say_otherwise():
+    assert pipeline_options(["--direct_num_workers=7"]).view_as(DirectOptions).direct_num_workers == 7
+
+
+def test_another_runner_keeps_options_of_its_own():
+    options = pipeline_options(["--runner=PortableRunner", "--job_endpoint=embed", "--its_own=1"])
+    assert options.view_as(PortableOptions).job_endpoint == "embed"
+    assert options.get_all_options(retain_unknown_options=True)["its_own"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("flag", "problem"),
+    [
+        ("--runner=DaskRunner", "beam_options: DaskRunner drops rows without a word"),
+        ("--runner=FlinkRuner", "beam_options: Unexpected pipeline runner: FlinkRuner. Valid values are "),
+        ("--runner=no.such.Runner", "beam_options: No module named 'no'"),
+        ("--runer=FlinkRunner", "beam_options: Beam knows no option --runer; did you mean --runner?"),
+        ("--zzz", "beam_options: Beam knows no option --zzz"),
+    ],
+)
+def test_options_that_would_be_lost_are_refused(flag, problem):
+    with pytest.raises(ValueError, match=f"^{problem}"):
+        pipeline_options([flag])
