@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -51,10 +52,11 @@ def rank_file(name: str) -> bytes:
     return b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ordered)
 
 
-def decoded_one_by_one(encoding: tiktoken.Encoding):
+def decoded_one_by_one(make: Callable[[], tiktoken.Encoding]) -> Callable[[str], list[str]]:
     """The splitter of the tiktoken recipe: each token decoded alone, U+FFFD for half a character."""
 
     def splitter(text: str) -> list[str]:
+        encoding = make()
         return [encoding.decode([token]) for token in encoding.encode_ordinary(text)]
 
     return splitter

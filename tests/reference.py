@@ -187,3 +187,109 @@ def placed(chunks, length):
         Piece(chunk[0][0], max(chunk[-1][1], following), len(chunk))
         for chunk, following in zip(chunks, following_starts, strict=False)
     ]
+
+
+# --- tokens -> chunks, all counts made by encoding
+
+
+def byte_spans(source, token_lengths):
+    """Start and end of every token of a document, in bytes of the joined text."""
+    spans, origin = [], 0
+    for text in [source] if isinstance(source, str) else source:
+        for length in token_lengths(text):
+            spans.append((origin, origin + length))
+            origin += length
+    return spans
+
+
+def cut_at(spans, positions):
+    """Tokens that a position lies inside of, cut in two there."""
+    bounds = sorted({*positions, *(bound for span in spans for bound in span)})
+    first, last = (spans[0][0], spans[-1][1]) if spans else (0, 0)
+    return [(start, end) for start, end in pairwise(bounds) if first <= start and end <= last]
+
+
+def paragraph_bytes(source, paragraph_break):
+    starts, origin = [], 0
+    for text in [source] if isinstance(source, str) else source:
+        starts += [origin + len(text[:start].encode()) for start, _ in paragraphs(text, paragraph_break)]
+        origin += len(text.encode())
+    return starts
+
+
+class TokenChunks:
+    """The chunks of one document, in bytes: each the longest whose own text has at most ``chunk_size`` tokens.
+
+    ``count`` says how many tokens a text has, alone; ``spans`` are the document's tokens.
+    """
+
+    def __init__(self, data, spans, count, *, chunk_size, chunk_overlap=0, paragraph_starts=None):
+        self.data, self.count = data, count
+        self.size, self.overlap = chunk_size, chunk_overlap
+        self.by_paragraph = paragraph_starts is not None
+        self.spans = cut_at(spans, paragraph_starts) if self.by_paragraph else spans
+        self.paragraphs = [
+            index for index, (start, _) in enumerate(self.spans) if self.by_paragraph and start in paragraph_starts
+        ]
+
+    def chunks(self):
+        """Start, end and tokens of every chunk."""
+        if not self.spans or (self.by_paragraph and not self.paragraphs):
+            return []
+        begin = fresh = self.paragraphs[0] if self.by_paragraph else 0
+        start = fresh_byte = self.spans[begin][0]
+        found = []
+        while fresh_byte < len(self.data):
+            start, begin, fresh_byte, fresh = self.next_chunk(begin, start, fresh, fresh_byte)
+            found.append(Piece(start, fresh_byte, self.count(self.data[start:fresh_byte])))
+            if self.overlap and fresh_byte == self.spans[fresh - 1][1]:
+                begin = max(begin, fresh - self.overlap)
+                start = max(start, self.character_start(self.spans[begin][0]))
+            else:
+                begin, start = fresh, fresh_byte
+        return found
+
+    def next_chunk(self, begin, start, fresh, fresh_byte):
+        for later in range(begin, fresh + 1):  # with all its overlap, or less where nothing new fits
+            at = fresh_byte if later == fresh else max(start, self.character_start(self.spans[later][0]))
+            for token in self.ends(later, fresh):
+                if self.may_end(token, fresh_byte) and self.fits(at, self.end(token)):
+                    return at, later, self.end(token), token
+        return self.part_of_a_token(fresh, fresh_byte)
+
+    def ends(self, begin, fresh):
+        """The token numbers that a chunk may end before, best first."""
+        limit = min(begin + self.size, len(self.spans))
+        if limit == len(self.spans):
+            yield limit
+        yield from (token for token in reversed(self.paragraphs) if fresh < token <= limit)
+        yield from range(limit, fresh, -1)
+
+    def may_end(self, token, fresh_byte):
+        start = self.end(token)
+        return start > fresh_byte and self.character_start(start) == start
+
+    def end(self, token):
+        return self.spans[token][0] if token < len(self.spans) else len(self.data)
+
+    def fits(self, start, end):
+        return self.count(self.data[start:end]) <= self.size
+
+    def part_of_a_token(self, fresh, start):
+        token = fresh + 1
+        while not self.may_end(token, start):
+            token += 1
+        if self.fits(start, self.end(token)):
+            return start, fresh, self.end(token), token
+        text = self.data[start : self.end(token)].decode()
+        fitting = [length for length in range(1, len(text)) if self.fits(start, start + len(text[:length].encode()))]
+        end = start + len(text[: max(fitting, default=1)].encode())
+        token = fresh
+        while token < len(self.spans) and self.spans[token][1] <= end:
+            token += 1
+        return start, fresh, end, token
+
+    def character_start(self, position):
+        while position < len(self.data) and self.data[position] & 0xC0 == 0x80:
+            position -= 1
+        return position
