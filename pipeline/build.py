@@ -53,16 +53,7 @@ class Job:
     """
 
     def __init__(self, config: JobConfig) -> None:
-        self.read = ReadDocuments(
-            config.input,
-            id_column=config.id_column,
-            text_column=config.text_column,
-            metadata_columns=config.metadata_columns,
-            format=config.input_format,
-            binary_text=config.binary_text,
-            verify_checksums=config.verify_checksums,
-            max_line_bytes=config.max_line_bytes,
-        )
+        self.read = read_step(config)
         self.chunk = ChunkDocuments(config.chunker(), include_text=config.text, metadata_fields=self.read.metadata)
         self.write = WriteChunks(
             config.output,
@@ -83,6 +74,24 @@ class Job:
             "counts": (documents.counts, chunks.counts) | "Join counts" >> beam.Flatten(),
         } | "Write" >> self.write
         return written
+
+
+def read_step(config: JobConfig) -> ReadDocuments:
+    """The first step: the documents that the settings name.
+
+    Raises:
+        ValueError: If there is no such file or column.
+    """
+    return ReadDocuments(
+        config.input,
+        id_column=config.id_column,
+        text_column=config.text_column,
+        metadata_columns=config.metadata_columns,
+        format=config.input_format,
+        binary_text=config.binary_text,
+        verify_checksums=config.verify_checksums,
+        max_line_bytes=config.max_line_bytes,
+    )
 
 
 def build_pipeline(root: Any, config: JobConfig) -> PCollection[str]:

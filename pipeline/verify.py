@@ -1,0 +1,240 @@
+"""A finished output against its documents: is every promise kept?"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from llm_splitter import Chunker, SplitOptions, TextBatch
+from llm_splitter.splitters import BUILT_IN
+from pipeline import folders
+from pipeline.build import read_step
+from pipeline.chunk_files import ChunkFile, open_chunk_file
+from pipeline.chunk_index import ChunkIndex
+from pipeline.config import JobConfig
+from pipeline.custom_splitter import is_import_path
+from pipeline.guarantees import Break, Promises, check_document, chunk_texts
+from pipeline.hashing import DIGEST_BYTES, hash_bytes
+from pipeline.manifest import MANIFEST_NAME, Manifest, parse_manifest
+from pipeline.publish import is_output_name
+from pipeline.read import plan_file, read_documents
+from pipeline.schemas import DOC_ID, TEXT
+from pipeline.text_buffers import document_text
+
+MOST_SHOWN = 100
+_WHOLE = (1 << 31) - 1  # a chunk size that leaves every text whole
+_READ_BYTES = 1 << 20
+_COUNTED = [DOC_ID, "chunk_index", "token_count"]
+
+
+@dataclass
+class Report:
+    """What a check of an output found.
+
+    Attributes:
+        documents: Documents read again.
+        chunks: Chunk rows in the output.
+        broken: How many times each check failed.
+        examples: The first `MOST_SHOWN` of those.
+    """
+
+    documents: int = 0
+    chunks: int = 0
+    broken: Counter[str] = field(default_factory=Counter)
+    examples: list[Break] = field(default_factory=list)
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether every promise is kept."""
+        return not self.broken
+
+    def add(self, breaks: Iterable[Break]) -> None:
+        """Note what is broken."""
+        for found in breaks:
+            self.broken[found.check] += 1
+            if len(self.examples) < MOST_SHOWN:
+                self.examples.append(found)
+
+
+def verify_output(chunks: str, documents: Sequence[str] = ()) -> Report:
+    """Check all guarantees of a finished output against the documents it was made from.
+
+    Files are as the manifest lists them, of one schema. Every chunk is the slice of its document that its
+    offsets say, with the hashes and the id that follow; chunks are in order, leave no character out, and keep
+    the budget when encoded again; every document has its chunks, and every chunk its document.
+
+    Documents and rows are read piece by piece; what is held for all of them is 28 bytes a document.
+
+    Args:
+        chunks: The output folder.
+        documents: Paths and patterns of the documents; those of the job by default.
+
+    Raises:
+        ValueError: If the folder holds no finished output, or the documents cannot be found.
+        OSError: If a file cannot be read.
+
+    Example:
+        >>> verify_output("out", ["docs/*.parquet"]).is_clean
+        True
+    """
+    manifest = _read_manifest(chunks)
+    settings = {**manifest.settings, **({"input": list(documents)} if documents else {})}
+    config = JobConfig(**settings)
+    report = Report()
+    report.add(_file_breaks(chunks, manifest))
+    if report.is_clean:  # rows of damaged files would only repeat it
+        _verify_rows(report, config, manifest, chunks)
+    return report
+
+
+def _read_manifest(folder: str) -> Manifest:
+    path = folders.join(folder, MANIFEST_NAME)
+    if not folders.exists(path):
+        raise ValueError(f"{folder!r} has no {MANIFEST_NAME}, so it is not a finished output; run the job again")
+    with folders.open_file(path) as file:
+        return parse_manifest(file.read())
+
+
+def _file_breaks(folder: str, manifest: Manifest) -> Iterator[Break]:
+    """Files that are not those of the manifest; `doc_id` is empty."""
+    present = {folders.base_name(path) for path in folders.list_files(folder)}
+    for file in manifest.files:
+        if file.name not in present:
+            yield Break("files", "", f"{file.name} is missing")
+        elif (found := _fingerprint(folders.join(folder, file.name))) != file.fingerprint:
+            yield Break("files", "", f"{file.name} has changed: blake2b {found}, not {file.fingerprint}")
+    listed = {file.name for file in manifest.files} | {MANIFEST_NAME}
+    for name in sorted(present - listed):
+        if is_output_name(name):
+            yield Break("files", "", f"{name} is not of this run")
+
+
+def _fingerprint(path: str) -> str:
+    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    with folders.open_file(path) as file:
+        while piece := file.read(_READ_BYTES):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _verify_rows(report: Report, config: JobConfig, manifest: Manifest, folder: str) -> None:
+    paths = [folders.join(folder, file.name) for file in manifest.files if file.name.startswith("chunks-")]
+    files = [open_chunk_file(path) for path in paths]
+    report.add(_schema_breaks(files))
+    index = ChunkIndex(files)
+    report.chunks = index.rows
+    checker = _Checker(index, config, manifest, _failed_ids(folder, manifest))
+    for table in _documents(config):
+        report.documents += table.num_rows
+        report.add(checker.check(table))
+    rows, doc_ids = index.never_asked_for(3)
+    if rows:
+        report.add([Break("documents", doc_ids[0], f"{rows} rows belong to no document, such as {doc_ids}")])
+
+
+def _schema_breaks(files: Sequence[ChunkFile]) -> Iterator[Break]:
+    for number, file in enumerate(files):
+        first, schema = files[0].schema, file.schema
+        if first is not None and schema is not None and not schema.equals(first, check_metadata=True):
+            yield Break("schema", "", f"chunk file {number} has another schema than the first")
+
+
+def _failed_ids(folder: str, manifest: Manifest) -> set[str]:
+    """Documents that the splitter failed on."""
+    failed: set[str] = set()
+    for file in manifest.files:
+        if file.name.startswith("failures-"):
+            with folders.open_file(folders.join(folder, file.name)) as source:
+                table = pq.read_table(source, columns=["stage", DOC_ID])
+            failed.update(table.filter(pc.equal(table["stage"], "chunk"))[DOC_ID].to_pylist())
+    return failed
+
+
+def _documents(config: JobConfig) -> Iterator[pa.Table]:
+    """The documents of the job once more, in the same tables."""
+    read = read_step(config)
+    for file in read.files:
+        for unit in plan_file(file, read.options):
+            for batch in read_documents(unit, read.options):
+                if batch.documents is not None:
+                    yield batch.documents
+
+
+class _Checker:
+    """Checks the chunk rows of tables of documents."""
+
+    def __init__(self, index: ChunkIndex, config: JobConfig, manifest: Manifest, failed: set[str]) -> None:
+        self._index, self._failed, self._size = index, failed, config.chunk_size
+        self._own_splitter = is_import_path(config.splitter)
+        by_paragraph = config.chunk_strategy == "paragraph"
+        self._promises = Promises(
+            config.offset_unit,
+            manifest.chunking["fingerprint"],
+            "anything" if self._own_splitter else "space" if by_paragraph else "nothing",
+        )
+        counts_tokens = config.strict_size and not self._own_splitter and config.splitter not in BUILT_IN
+        whole = SplitOptions(splitter=config.splitter, chunk_size=_WHOLE, strict_size=False)
+        self._counter = Chunker(whole, engine=config.engine) if counts_tokens else None
+
+    def check(self, documents: pa.Table) -> Iterator[Break]:
+        """The promises that the rows of these documents break."""
+        text = document_text(documents.column(TEXT))
+        offsets = text.doc_offsets.tolist()
+        sound: list[tuple[bytes, pa.Table]] = []
+        for number, doc_id in enumerate(documents.column(DOC_ID).to_pylist()):
+            data = text.data[offsets[number] : offsets[number + 1]].tobytes()
+            rows = self._rows_of(doc_id, data)
+            if rows is None or not rows.num_rows:
+                yield from self._without_rows(doc_id, data, rows)
+            elif breaks := list(check_document(doc_id, data, rows, self._promises)):
+                yield from breaks
+            else:
+                sound.append((data, rows))
+        yield from self._budget_breaks(sound)
+
+    def _rows_of(self, doc_id: str, data: bytes) -> pa.Table | None:
+        """The rows of this very document, where several have its id, once each."""
+        rows = self._index.rows_of(doc_id)
+        if rows is None:
+            return None
+        rows = rows.filter(pc.equal(rows[DOC_ID], doc_id))
+        index = rows.column("chunk_index").to_numpy()
+        if len(index) > 1 and (np.diff(index) <= 0).any():
+            rows = rows.filter(pc.equal(rows["doc_hash"], hash_bytes(data)))
+            _, first = np.unique(rows.column("chunk_index").to_numpy(), return_index=True)
+            rows = rows.take(pa.array(first))
+        return rows
+
+    def _without_rows(self, doc_id: str, data: bytes, rows: pa.Table | None) -> Iterator[Break]:
+        if rows is not None:
+            yield Break("doc_hash", doc_id, "the rows of this id are of another text")
+        elif data.decode().strip() and not self._own_splitter and doc_id not in self._failed:
+            yield Break("documents", doc_id, "has neither chunks nor a failure")
+
+    def _budget_breaks(self, documents: list[tuple[bytes, pa.Table]]) -> Iterator[Break]:
+        """Chunks whose text has another number of tokens than they say, or more than are allowed."""
+        pieces = [piece for data, rows in documents for piece in chunk_texts(data, rows, self._promises.offset_unit)]
+        rows = pa.concat_tables([rows.select(_COUNTED) for _, rows in documents]).to_pylist() if documents else []
+        counts = [row["token_count"] for row in rows] if self._counter is None else _counts(self._counter, pieces)
+        for row, piece, tokens in zip(rows, pieces, counts, strict=True):
+            where = f"chunk {row['chunk_index']} has {tokens} parts"
+            if tokens != row["token_count"]:
+                yield Break("token_count", row[DOC_ID], f"{where}, not {row['token_count']}")
+            if tokens > self._size and len(piece.decode()) > 1:
+                yield Break("size", row[DOC_ID], f"{where}, and chunk_size is {self._size}")
+
+
+def _counts(counter: Chunker, pieces: Sequence[bytes]) -> list[int]:
+    """The tokens of each text, encoded alone."""
+    offsets = np.concatenate(([0], np.cumsum([len(piece) for piece in pieces], dtype=np.int64)))
+    arrays = counter.chunk(TextBatch.from_buffers(np.frombuffer(b"".join(pieces), np.uint8), offsets))
+    sums = np.concatenate(([0], np.cumsum(arrays.token_count, dtype=np.int64)))
+    tokens: list[int] = np.diff(sums[arrays.doc_offsets]).tolist()
+    return tokens
