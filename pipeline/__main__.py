@@ -15,6 +15,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from pipeline.commands.run import run_command
 from pipeline.commands.split import STANDARD_INPUT, split_command
+from pipeline.commands.verify import verify_command
 from pipeline.config_errors import SettingsError
 from pipeline.exit_codes import ExitCode
 
@@ -45,6 +46,7 @@ app = App(
 )
 app.command(run_command, name="run")
 app.command(split_command, name="split")
+app.command(verify_command, name="verify")
 app.meta.suppress_keyboard_interrupt = False
 app.meta.end_of_options_delimiter = ""  # what follows `--` is for the command
 
