@@ -264,7 +264,7 @@ def rebatch(batches: Iterable[ReadBatch], batch_bytes: int) -> Iterator[ReadBatc
 
     Plain documents and documents in parts stay in tables of their own.
     """
-    waiting: dict[pa.Schema, list[pa.Table]] = {}
+    waiting: dict[pa.Schema, _Waiting] = {}
     failures: list[Failure] = []
     for batch in batches:
         failures += batch.failures
@@ -272,33 +272,38 @@ def rebatch(batches: Iterable[ReadBatch], batch_bytes: int) -> Iterator[ReadBatc
             yield ReadBatch(None, tuple(failures), batch.notes)
             failures = []
         if batch.documents is not None and batch.documents.num_rows:
-            tables = waiting.setdefault(batch.documents.schema, [])
-            tables.append(batch.documents)
-            if sum(table.nbytes for table in tables) >= batch_bytes:
-                yield from map(ReadBatch, _bounded(waiting.pop(batch.documents.schema), batch_bytes))
+            tables = waiting.setdefault(batch.documents.schema, _Waiting(batch_bytes))
+            yield from map(ReadBatch, tables.add(batch.documents))
     for tables in waiting.values():
-        yield from map(ReadBatch, _bounded(tables, batch_bytes))
+        yield from map(ReadBatch, tables.give())
     if failures:
         yield ReadBatch(None, tuple(failures))
 
 
-def _bounded(tables: list[pa.Table], batch_bytes: int) -> Iterator[pa.Table]:
-    """Tables of at most `batch_bytes`, or of one row; neighbours that fit together are joined."""
-    small: list[pa.Table] = []
-    for table in tables:
-        if small and sum(part.nbytes for part in small) + table.nbytes > batch_bytes:
-            yield _joined(small)
-            small = []
-        if table.nbytes <= batch_bytes:
-            small.append(table)
+class _Waiting:
+    """Tables that are joined before they reach a size."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._tables: list[pa.Table] = []
+        self._bytes = 0
+
+    def add(self, table: pa.Table) -> Iterator[pa.Table]:
+        """Tables that are complete now that another one comes."""
+        size = table.nbytes
+        if self._bytes + size > self._most_bytes:
+            yield from self.give()
+        if size > self._most_bytes:
+            yield from _halves(table, self._most_bytes)
         else:
-            yield from _halves(table, batch_bytes)
-    if small:
-        yield _joined(small)
+            self._tables.append(table)
+            self._bytes += size
 
-
-def _joined(tables: list[pa.Table]) -> pa.Table:
-    return pa.concat_tables(tables).combine_chunks() if len(tables) > 1 else tables[0]
+    def give(self) -> Iterator[pa.Table]:
+        """What waits, as one table, if there is anything."""
+        tables, self._tables, self._bytes = self._tables, [], 0
+        if tables:
+            yield pa.concat_tables(tables).combine_chunks() if len(tables) > 1 else tables[0]
 
 
 def _halves(table: pa.Table, batch_bytes: int) -> Iterator[pa.Table]:

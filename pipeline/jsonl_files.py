@@ -61,7 +61,9 @@ def read_jsonl(
     splitter = LineSplitter(blocks, options.max_line_bytes, first_line, first_byte)
     try:
         for lines in splitter:
-            yield from documents_from_lines(lines.lines, _places(lines, path), options)
+            batches = documents_from_lines(lines.lines, _places(lines, path), options)
+            del lines  # a long line is as large as its document
+            yield from batches
     except Exception as error:  # noqa: BLE001 - whatever stops the stream is the file's failure
         position = f"line {splitter.line}, byte {splitter.byte}"
         lost = "the file is lost from here on: "
@@ -85,25 +87,28 @@ def _places(lines: Lines, path: str) -> Places:
     return Places(path, numbers, join_text("line ", numbers, ", byte ", starts))
 
 
-def documents_from_lines(lines: list[Line], places: Places, options: ReadOptions) -> Iterator[ReadBatch]:
+def documents_from_lines(lines: list[Line], places: Places, options: ReadOptions) -> list[ReadBatch]:
     """The documents and failures of some lines: first failures, then plain documents, then those in parts.
 
     Example:
         >>> places = Places("f.jsonl", np.array([1]), pa.array(["line 1, byte 0"]))
-        >>> batch = next(documents_from_lines([b'{"text": "a"}'], places, ReadOptions()))
+        >>> [batch] = documents_from_lines([b'{"text": "a"}'], places, ReadOptions())
         >>> batch.documents.column("doc_id").to_pylist()
         ['f.jsonl#1']
     """
     columns = options.columns
     parsed = _parse(lines, options.max_line_bytes)
     plain, parts = _by_text(parsed, columns.text)
+    batches = []
     if parsed.errors:
-        yield ReadBatch(failures=tuple(_failures(parsed, places, columns)))
+        batches.append(ReadBatch(failures=tuple(_failures(parsed, places, columns))))
     for rows, kind in ((plain, TEXT_TYPE), (parts, PARTS_TYPE)):
         if rows:
             mended = len(parsed.mended.intersection(rows))
             batch = _assemble_rows(parsed, rows, kind, places, columns)
-            yield batch._replace(notes={**batch.notes, "surrogates_replaced": mended}) if mended else batch
+            notes = {**batch.notes, "surrogates_replaced": mended} if mended else batch.notes
+            batches.append(batch._replace(notes=notes))
+    return batches
 
 
 @dataclass
