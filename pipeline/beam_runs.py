@@ -13,6 +13,10 @@ from apache_beam.runners.runner import create_runner
 
 _WORKERS_FLAG = "--direct_num_workers"
 
+MOST_WORKERS = 4
+"""Bundles that a local job works on at a time: with some more cores the tokenizer's own threads use them all, and
+each bundle takes 100 to 200 MB."""
+
 
 def is_local_runner(runner: str | None) -> bool:
     """Whether a runner's name stands for a run in this process.
@@ -24,7 +28,7 @@ def is_local_runner(runner: str | None) -> bool:
 
 
 def pipeline_options(flags: Sequence[str]) -> PipelineOptions:
-    """Beam's options; a local job uses all cores unless they say otherwise.
+    """Beam's options; a local job works on `MOST_WORKERS` bundles at a time, or one a core.
 
     Raises:
         ValueError: If the runner is unknown or one that loses data, or a local job has an option that Beam does
@@ -38,7 +42,7 @@ def pipeline_options(flags: Sequence[str]) -> PipelineOptions:
     _check_known(options)
     if any(flag.startswith(_WORKERS_FLAG) for flag in flags):
         return options
-    return PipelineOptions([*flags, f"{_WORKERS_FLAG}={os.cpu_count() or 1}"])
+    return PipelineOptions([*flags, f"{_WORKERS_FLAG}={min(os.cpu_count() or 1, MOST_WORKERS)}"])
 
 
 def _check_runner(runner: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
 
 from llm_splitter import split
-from pipeline.beam_runs import pipeline_options, quiet_beam
+from pipeline.beam_runs import MOST_WORKERS, pipeline_options, quiet_beam
 from pipeline.build import build_pipeline, run_job
 from pipeline.config import JobConfig
 from pipeline.counters import LIVE
@@ -219,17 +219,18 @@ def test_a_runner_that_loses_rows_is_refused(runner):
 
 
 @pytest.mark.parametrize(
-    ("flags", "workers"),
+    ("flags", "cores", "workers"),
     [
-        ([], None),
-        (["--direct_num_workers=3"], 3),
-        (["--runner=FlinkRunner"], 1),
+        ([], 2, 2),
+        ([], 64, MOST_WORKERS),
+        ([], None, 1),
+        (["--direct_num_workers=9"], 64, 9),
+        (["--runner=PortableRunner"], 64, 1),
     ],
 )
-def test_local_jobs_use_all_cores(monkeypatch, flags, workers):
-    monkeypatch.setattr("os.cpu_count", lambda: 7)
-    options = pipeline_options(flags).get_all_options()
-    assert options["direct_num_workers"] == (workers or 7)
+def test_local_jobs_use_the_cores(monkeypatch, flags, cores, workers):
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    assert pipeline_options(flags).get_all_options()["direct_num_workers"] == workers
 
 
 def test_an_interrupted_job_leaves_nothing(corpus, tmp_path, monkeypatch):
