@@ -28,8 +28,8 @@ _CUT_BEFORE = {
     _NUMBER: (_LETTER, _MARK, _SPACE, _NEWLINE, _OTHER, _APOSTROPHE, _SLASH),
     # white space may lead the next word, or be one with white space around it
     _SPACE: (),
-    # a slash may follow line ends in o200k
-    _NEWLINE: (_LETTER, _NUMBER, _OTHER, _APOSTROPHE),
+    # GPT-2 takes the white space that ends a text as one word, but leaves the last of it to what follows
+    _NEWLINE: (),
     # punctuation takes line ends along, and may lead a word of letters
     _OTHER: (_NUMBER, _SPACE),
     _APOSTROPHE: (_NUMBER, _SPACE),

@@ -30,8 +30,19 @@ PIECES = {
 ALL_PIECES = [piece for pieces in PIECES.values() for piece in pieces]
 
 
-def _without_pairs(text: str) -> str:
-    """Two halves of a character that stand side by side would be that character in UTF-16."""
+# New in Unicode 17: quicktok 0.4 knows them, tiktoken 0.14 does not yet, so they split words differently.
+NEW_CHARACTERS = (
+    "\u088f\u0c5c\u0cdc\u1acf-\u1add\u1ae0-\u1aeb\ua7ce\ua7cf\ua7d2\ua7d4\ua7f1\U00010940-\U00010959"
+    "\U00010ec5-\U00010ec7\U00010efa\U00010efb\U00011b60-\U00011b67\U00011db0-\U00011ddb\U00011de0-\U00011de9"
+    "\U00016ea0-\U00016eb8\U00016ebb-\U00016ed3\U00016ff2-\U00016ff6\U000187f8-\U000187ff"
+    "\U00018d09-\U00018d1e\U00018d80-\U00018df2\U0001e6c0-\U0001e6de\U0001e6e0-\U0001e6f5"
+    "\U0001e6fe\U0001e6ff\U0002b73a-\U0002b73f\U0002cea2-\U0002cead\U000323b0-\U00033479"
+)
+
+
+def _cleaned(text: str) -> str:
+    """Without new characters, and without halves of a character side by side: they are that character in UTF-16."""
+    text = re.sub(f"[{NEW_CHARACTERS}]", "?", text)
     return re.sub("([\ud800-\udbff])(?=[\udc00-\udfff])", r"\1-", text)
 
 
@@ -47,7 +58,7 @@ def texts(most: int = 16) -> st.SearchStrategy[str]:
     )
     anything = st.text(max_size=2 * most)
     runs = st.builds(lambda piece, times: piece * times, st.sampled_from(ALL_PIECES), st.integers(1, 60))
-    return st.one_of(mixed, spaced, anything, _joined(st.one_of(runs, mixed), 4)).map(_without_pairs)
+    return st.one_of(mixed, spaced, anything, _joined(st.one_of(runs, mixed), 4)).map(_cleaned)
 
 
 def well_formed_texts(most: int = 16) -> st.SearchStrategy[str]:
