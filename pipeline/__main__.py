@@ -31,7 +31,7 @@ Try it:
 """
 
 _EPILOGUE = (
-    "Exit codes: 0 fine; 1 the job failed; 2 wrong settings, nothing ran; "
+    "Exit codes: 0 fine; 1 the job failed, or verify found something; 2 wrong settings, nothing ran; "
     "3 more failures than max_failures allows; 130 interrupted."
 )
 
@@ -94,7 +94,8 @@ def _say(problems: Iterable[str], code: ExitCode) -> ExitCode:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name, `sys.argv` by default, and return its exit code."""
-    sys.path.append(str(Path.cwd()))  # custom splitters are modules of the user's own
+    if (here := str(Path.cwd())) not in sys.path:  # custom splitters are modules of the user's own
+        sys.path.append(here)
     try:
         return _called(app.meta, sys.argv[1:] if arguments is None else arguments)
     except CycloptsError as error:

@@ -21,6 +21,7 @@ TEXT = "one two three four five six"
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # the program adds the folder it is started in
     rows = [{"id": f"d{n}", "lang": "en", "text": TEXT} for n in range(3)]
     Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     Path("page.txt").write_text(TEXT, encoding="utf-8")
@@ -71,7 +72,7 @@ def test_a_run_says_nothing_but_its_progress_and_its_summary(folder):
     done = program("run", "--input", "docs.jsonl", "--output", "out", cwd=folder)
     assert done.returncode == ExitCode.FINE
     assert done.stdout.startswith("documents read")
-    assert done.stderr == ""
+    assert [line for line in done.stderr.splitlines() if " · " not in line] == []
 
 
 def test_several_inputs_without_quotes(folder):
@@ -80,11 +81,11 @@ def test_several_inputs_without_quotes(folder):
     assert json.loads(Path("out/manifest.json").read_text())["counters"]["documents_read"] == 4
 
 
-def test_a_splitter_of_the_users_own(folder):
-    Path("my_pieces.py").write_text("def pairs(text):\n    return text.split(' t')\n")
-    done = program("run", "--input", "docs.jsonl", "--output", "out", "--splitter", "my_pieces:pairs", cwd=folder)
-    assert done.returncode == ExitCode.FINE, done.stderr
-    assert "parts in a chunk" in done.stdout
+def test_a_splitter_of_the_users_own(folder, capsys):
+    Path("my_own_pieces.py").write_text("def pairs(text):\n    return text.split(' t')\n")
+    arguments = ["run", "--input", "docs.jsonl", "--output", "out", "--splitter", "my_own_pieces:pairs"]
+    assert main(arguments) == ExitCode.FINE
+    assert "parts in a chunk  min 3, median 3, p95 3, max 3" in capsys.readouterr().out
 
 
 def test_beam_options_follow_two_hyphens(folder):
@@ -113,7 +114,7 @@ def test_beam_options_reach_beam(folder, capsys, given):
         ("run --input docs.jsonl", "output: is needed (--output or a line `output:` in the settings file)"),
         ("run nothing.yaml", "nothing.yaml: cannot be read: No such file or directory"),
         ("run docs.jsonl stray --output out", "stray: not understood: a job has one settings file"),
-        ("rum", 'Unknown command "rum". Did you mean "run"? Available commands: run, split.'),
+        ("rum", 'Unknown command "rum". Did you mean "run"?'),
         ("split", 'Command "split" parameter FILE requires an argument.'),
         ("split --chunk-sise 9 page.txt", "Unknown option: --chunk-sise. Did you mean --chunk-size?"),
         ("split nothing.txt", "nothing.txt: cannot be read: No such file or directory"),
