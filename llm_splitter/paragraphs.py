@@ -57,8 +57,10 @@ def _inside(batch: TextBatch, span_starts: Offsets, span_ends: Offsets, starts: 
 
 
 def _double_newlines(data: Bytes) -> Offsets:
+    """Positions behind two or more newlines."""
     newline = data == _LF
-    return np.flatnonzero(newline[:-1] & newline[1:]) + 2
+    behind = np.flatnonzero(newline[:-1] & newline[1:]) + 2
+    return behind[~np.append(newline, False)[behind]]
 
 
 def _blank_lines(data: Bytes) -> Offsets:

@@ -29,7 +29,7 @@ _MAY_LEAD_SPACE[[space.encode()[0] for space in WHITESPACE if not space.isascii(
 
 
 def next_content(data: Bytes, positions: Offsets) -> Offsets:
-    r"""For each byte position the first one from it on that is not white space; the data's end if none is.
+    r"""For each of increasing byte positions the first one from it on that is not white space; the data's end if none is.
 
     >>> next_content(np.frombuffer("a \u3000b".encode(), dtype=np.uint8), np.array([0, 1])).tolist()
     [0, 5]
@@ -48,15 +48,17 @@ def next_content(data: Bytes, positions: Offsets) -> Offsets:
 def _skip_the_rest(data: Bytes, found: Offsets) -> Offsets:
     inside = np.flatnonzero(found < len(data))
     first = data[found[inside]]
+    reached = 0
     for index in inside[_IS_ASCII_SPACE[first] | _MAY_LEAD_SPACE[first]].tolist():
-        match = _RUN.match(data, found[index])  # type: ignore[call-overload]
-        if match:
-            found[index] = match.end()
+        if found[index] >= reached:  # not inside the run that was skipped last: no run is read twice
+            match = _RUN.match(data, found[index])  # type: ignore[call-overload]
+            reached = match.end() if match else found[index]
+        found[index] = reached
     return found
 
 
 def content_ends(data: Bytes, positions: Offsets) -> Offsets:
-    r"""For each byte position the end of the last content before it; 0 if there is none.
+    r"""For each of increasing byte positions the end of the last content before it; 0 if there is none.
 
     >>> content_ends(np.frombuffer(b"a \n b", dtype=np.uint8), np.array([4, 5])).tolist()
     [1, 5]
@@ -75,14 +77,18 @@ def content_ends(data: Bytes, positions: Offsets) -> Offsets:
 def _step_back_the_rest(data: Bytes, found: Offsets) -> Offsets:
     inside = np.flatnonzero(found > 0)
     last = data[found[inside] - 1]
+    before, end_before = 0, 0
     for index in inside[_IS_ASCII_SPACE[last] | _MAY_END_SPACE[last]].tolist():
-        found[index] = _content_end(data.data, int(found[index]))
+        position = int(found[index])
+        end = _content_end(data.data, position, before)
+        before, end_before = position, end_before if end == before else end
+        found[index] = end_before
     return found
 
 
-def _content_end(data: memoryview, end: int) -> int:
-    """The slow way, a character at a time, for long or wide white space."""
-    while end > 0:
+def _content_end(data: memoryview, end: int, least: int) -> int:
+    """The slow way, a character at a time, for long or wide white space; ``least`` if there is nothing else."""
+    while end > least:
         start = end - 1
         while data[start] & 0xC0 == 0x80:
             start -= 1
