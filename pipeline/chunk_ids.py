@@ -22,9 +22,7 @@ def chunk_id_prefixes(doc_ids: list[str], fingerprint: str) -> pa.StringArray:
     return hex_strings(hash_keys(doc_ids, fingerprint))
 
 
-def chunk_ids(
-    prefixes: pa.StringArray, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
-) -> pa.Array[Any]:
+def chunk_ids(prefixes: pa.StringArray, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> pa.Array[Any]:
     """Ids `<prefix>:<start>:<end>`, a prefix for each chunk.
 
     The prefix has a fixed width and numbers hold no colon: ids are equal only where all three parts are.

@@ -26,9 +26,7 @@ def hash_bytes(content: bytes | memoryview) -> str:
     return hashlib.blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
 
 
-def hash_slices(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
-) -> Digests:
+def hash_slices(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> Digests:
     """The digests of `data[start:end]`, one row of 16 bytes each."""
     view = data.data
     blake2b = hashlib.blake2b

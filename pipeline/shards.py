@@ -169,9 +169,7 @@ class _OpenShard:
         tokens = table.column("token_count")
         self._token_counts.update(value_counts(tokens.to_numpy()))
         self._tallies["tokens"] += pc.sum(tokens).as_py()
-        self._tallies["documents_chunked"] += int(
-            np.count_nonzero(table.column("chunk_index").to_numpy() == 0)
-        )
+        self._tallies["documents_chunked"] += int(np.count_nonzero(table.column("chunk_index").to_numpy() == 0))
 
 
 def _order(kind: Kind, table: pa.Table) -> tuple[str, int]:

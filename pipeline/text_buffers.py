@@ -109,7 +109,5 @@ def _string_buffers(array: pa.Array[Any]) -> tuple[npt.NDArray[np.uint8], Positi
         return np.zeros(0, np.uint8), np.zeros(len(array) + 1, np.int64)
     offsets = np.frombuffer(offset_buffer, np.int64, len(array) + 1, array.offset * 8)
     first, last = int(offsets[0]), int(offsets[-1])
-    data = (
-        np.frombuffer(data_buffer, np.uint8, last - first, first) if last > first else np.zeros(0, np.uint8)
-    )
+    data = np.frombuffer(data_buffer, np.uint8, last - first, first) if last > first else np.zeros(0, np.uint8)
     return data, offsets if first == 0 else offsets - first

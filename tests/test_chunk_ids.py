@@ -9,9 +9,7 @@ from pipeline.chunk_ids import chunk_id_prefixes, chunk_ids
 
 
 def ids(doc_id, fingerprint, start, end):
-    return chunk_ids(
-        chunk_id_prefixes([doc_id], fingerprint), np.array([start]), np.array([end])
-    ).to_pylist()[0]
+    return chunk_ids(chunk_id_prefixes([doc_id], fingerprint), np.array([start]), np.array([end])).to_pylist()[0]
 
 
 def test_ids_never_change():

@@ -34,14 +34,53 @@ CHARACTERS = [
     *" \u00a0\u3000\u2009\t\v\f",  # white space
     *"\n\r",
     *"\u0085\u2028\u2029\ufeff\u200b\x1c\u180e",  # white space to some
-    *".,!?-_()[]{}\"’“«¡·、。「",  # punctuation
+    *'.,!?-_()[]{}"’“«¡·、。「',  # punctuation
     *"$+<=>^`|~€©→😀🏻\ufffd",  # symbols
     *"'/",
     *"\x00\x1b\x7f\u200d\u200e\u00ad",  # controls and formats
     *"\ue000\U0010fffd\uffff\u0378",  # private use and unassigned
 ]
-BEFORE = ["", "a", "Ab", "1", "12", " ", "  ", "\n", "\n\n", " \n", "'", "a'", ".", "!!", "/", "中", "e\u0301", "\u00a0"]
-AFTER = ["", "a", "s ", "S", "1", "23", " ", "  ", "\n", "\n\n", " a", "\n a", "'s", "'", ".", "/", "//\n", "\u0301", "文"]
+BEFORE = [
+    "",
+    "a",
+    "Ab",
+    "1",
+    "12",
+    " ",
+    "  ",
+    "\n",
+    "\n\n",
+    " \n",
+    "'",
+    "a'",
+    ".",
+    "!!",
+    "/",
+    "中",
+    "e\u0301",
+    "\u00a0",
+]
+AFTER = [
+    "",
+    "a",
+    "s ",
+    "S",
+    "1",
+    "23",
+    " ",
+    "  ",
+    "\n",
+    "\n\n",
+    " a",
+    "\n a",
+    "'s",
+    "'",
+    ".",
+    "/",
+    "//\n",
+    "\u0301",
+    "文",
+]
 
 
 def cut_texts(befores, afters):

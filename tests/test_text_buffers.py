@@ -93,9 +93,7 @@ def test_null_lists_over_parts_are_empty():
     assert parts_of(document_text(column)) == [["a"], [], ["b"]]
 
 
-@pytest.mark.parametrize(
-    "column", [pa.array([1]), pa.array([b"x"]), pa.array([{"a": 1}])], ids=lambda c: str(c.type)
-)
+@pytest.mark.parametrize("column", [pa.array([1]), pa.array([b"x"]), pa.array([{"a": 1}])], ids=lambda c: str(c.type))
 def test_what_is_no_text_is_refused_with_its_type(column):
     with pytest.raises(TypeError, match="cast it"):
         document_text(column)
