@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from llm_splitter import TextBatch
 from pipeline.config import JobConfig, load_settings
 
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
@@ -19,6 +20,13 @@ def test_there_are_examples():
 def test_it_loads(path):
     job = load_settings(JobConfig, path)
     assert job.output == "out" or job.output.startswith("out/")
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_it_splits(path):
+    text = "One sentence.  Another one,\n\nand 文章がある。"
+    arrays = load_settings(JobConfig, path).chunker().chunk(TextBatch.from_strings([text]))
+    assert arrays.end[-1] == len(text)
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
