@@ -72,7 +72,7 @@ class ReadOptions:
 
     columns: DocumentColumns = field(default_factory=DocumentColumns)
     verify_checksums: bool = False
-    max_line_bytes: int = 256 * MiB
+    max_line_bytes: int = 128 * MiB
     batch_bytes: int = 8 * MiB
     split_bytes: int = 64 * MiB
 

@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 from apache_beam.io.filesystem import CompressionTypes, FileMetadata
 from apache_beam.io.filesystems import FileSystems
-from apache_beam.io.localfilesystem import LocalFileSystem
 
 from pipeline.documents import ReadOptions
 from pipeline.formats import Format, InputFile, checked_format, detect_format, sample_schema
@@ -67,7 +66,7 @@ def match_pattern(pattern: str, format: Format | str = "auto") -> list[InputFile
 
 def open_file(path: str) -> Any:
     """A file opened for reading as it is, without decompression: local ones by Arrow, others by Beam."""
-    if isinstance(FileSystems.get_filesystem(path), LocalFileSystem):
+    if FileSystems.get_scheme(path) is None:
         return pa.OSFile(os.fsencode(path) if os.name == "posix" else path)  # names may be no Unicode
     return FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED)
 
@@ -101,7 +100,7 @@ def sample_schemas(files: Sequence[InputFile], options: ReadOptions) -> Iterator
 
 def _is_file(path: str) -> bool:
     try:
-        return FileSystems.exists(path) and not os.path.isdir(path)  # noqa: PTH112 - not only local paths
+        return not path.endswith("/") and FileSystems.exists(path) and not os.path.isdir(path)  # noqa: PTH112
     except ValueError as error:
         raise ValueError(f"{path!r} is on a file system that is not installed: {error}") from error
 

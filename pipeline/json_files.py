@@ -62,8 +62,8 @@ def read_json(blocks: Iterable[bytes], path: str, options: ReadOptions) -> Itera
 
 def first_items(blocks: Iterable[bytes], options: ReadOptions, most: int = 100) -> list[dict[str, Any]]:
     """The first objects of a file, for a look at their types."""
-    items = _items(read_all(blocks, options.max_line_bytes).decode("utf-8-sig"))
-    return objects([*islice(items, most)], options)
+    items = _items(next(iter(blocks), b"").decode("utf-8-sig", "ignore"))
+    return objects(next(_batches(islice(items, most))), options)
 
 
 def _batches(items: Iterator[bytes]) -> Iterator[list[Line]]:

@@ -70,10 +70,10 @@ def read_jsonl(
         yield ReadBatch(failures=(Failure.of(error, path, position, context=lost),))
 
 
-def first_records(blocks: Iterable[bytes], options: ReadOptions, most: int = 100) -> list[dict[str, Any]]:
-    """The objects in the first lines of a file, for a look at their types."""
+def first_records(blocks: Iterable[bytes], options: ReadOptions) -> list[dict[str, Any]]:
+    """The objects in the first block of a file, for a look at their types."""
     lines = next(iter(LineSplitter(blocks, options.max_line_bytes)), None)
-    return objects(lines.lines[:most], options) if lines else []
+    return objects(lines.lines, options) if lines else []
 
 
 def objects(lines: list[Line], options: ReadOptions) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.conversion import check_id_type, check_text_type, id_rows, text_rows, typed_rows
+from pipeline.conversion import check_id_type, check_text_type, id_rows, is_list, text_rows, typed_rows
 from pipeline.documents import (
     DocumentColumns,
     Failure,
@@ -159,8 +159,21 @@ def _batches(parquet: pq.ParquetFile, group: int, names: list[str]) -> Iterator[
     # cores.
     for batch in parquet.iter_batches(rows, row_groups=[group], columns=names, use_threads=False):
         yield batch
-        rows = _rows_for(min(rows * _GROWTH, _MOST_ROWS), batch.nbytes / max(batch.num_rows, 1))
+        rows = _rows_for(min(rows * _GROWTH, _MOST_ROWS), _decoded_bytes(batch) / max(batch.num_rows, 1))
         parquet.reader.set_batch_size(rows)
+
+
+def _decoded_bytes(batch: pa.RecordBatch) -> float:
+    return sum(map(_column_bytes, batch.columns))
+
+
+def _column_bytes(array: pa.Array[Any]) -> float:
+    """Bytes that a column has, or will have once its dictionary, which every batch carries whole, is decoded."""
+    if is_list(array.type):
+        return _column_bytes(array.flatten())
+    if isinstance(array, pa.DictionaryArray):
+        return len(array) * array.dictionary.nbytes / max(len(array.dictionary), 1)
+    return array.nbytes
 
 
 def _rows_for(most: int, row_bytes: float) -> int:

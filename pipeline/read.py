@@ -77,7 +77,7 @@ class ReadDocuments(beam.PTransform[Any, Any]):
         format: Format | str = "auto",  # noqa: A002 - the setting's name everywhere
         binary_text: bool = False,
         verify_checksums: bool = False,
-        max_line_bytes: int = 256 * MiB,
+        max_line_bytes: int = 128 * MiB,
         batch_bytes: int = 8 * MiB,
         split_bytes: int = 64 * MiB,
         error_handler: Any = None,
@@ -129,7 +129,7 @@ class ReadAllDocuments(beam.PTransform[Any, Any]):
         format: Format | str = "auto",  # noqa: A002 - the setting's name everywhere
         binary_text: bool = False,
         verify_checksums: bool = False,
-        max_line_bytes: int = 256 * MiB,
+        max_line_bytes: int = 128 * MiB,
         batch_bytes: int = 8 * MiB,
         split_bytes: int = 64 * MiB,
         error_handler: Any = None,

@@ -7,6 +7,7 @@ import pyarrow as pa
 from pipeline.documents import DocumentColumns, ReadOptions
 from pipeline.formats import InputFile, ReadUnit
 from pipeline.input_files import match_files
+from pipeline.jsonl_files import read_jsonl
 from pipeline.read import plan_file, read_documents
 
 
@@ -54,3 +55,9 @@ def read(path, read_options=None, format="auto", split_bytes=None):  # noqa: A00
 def read_missing(path, read_options=None):
     """The outcome of a file that was listed as it is described."""
     return Outcome(read_documents(ReadUnit(InputFile(str(path), 1, 0.0, "jsonl")), read_options or options()))
+
+
+def read_lines(*lines, end=b"\n", **columns):
+    """The outcome of lines given as bytes."""
+    content = b"".join(line + end for line in lines)
+    return Outcome(read_jsonl([content], "f.jsonl", options(**columns)))

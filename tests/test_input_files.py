@@ -1,12 +1,17 @@
 """Patterns and the files they name."""
 
+import gzip
 import os
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from apache_beam.io.filesystem import CompressionTypes, FileMetadata
+from apache_beam.io.localfilesystem import LocalFileSystem
 
-from pipeline.formats import InputFile, detect_format
+from pipeline.formats import InputFile
 from pipeline.input_files import check_unchanged, match_files, sample_schemas
-from tests.reading import options, read_missing
+from tests.reading import options, read, read_missing
 
 NAMES = [
     "a.parquet",
@@ -84,29 +89,6 @@ def test_a_given_format_holds_for_every_file(folder):
         match_files("README", "xml")
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("a.parquet", "parquet"),
-        ("A.PQ", "parquet"),
-        ("x/a.ndjson.zst", "jsonl"),
-        ("a.json.gz", "jsonl"),
-        ("a.tsv", "csv"),
-        ("a.feather", "arrow"),
-        ("a.md", "text"),
-        ("gs://bucket/part-0.v2.csv.gz", "csv"),
-    ],
-)
-def test_formats_by_name(name, expected):
-    assert detect_format(name) == expected
-
-
-@pytest.mark.parametrize("name", ["a", "a.gz", "a.parquet.crc", "parquet", "a.bin"])
-def test_names_that_say_nothing(name):
-    with pytest.raises(ValueError, match="cannot be told from its name"):
-        detect_format(name)
-
-
 def test_a_changed_file_is_noticed(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("one")
@@ -136,3 +118,47 @@ def test_files_that_cannot_be_read_are_no_samples(tmp_path):
     (tmp_path / "e.txt").write_bytes(b"words")
     schemas = list(sample_schemas(match_files(str(tmp_path)), options()))
     assert [schema.names for schema in schemas] == [["text", "lang"], ["text", "n"], ["text", "x"], ["text"]]
+
+
+class ShelfFileSystem(LocalFileSystem):
+    """Local files under `shelf://`, opened as Python files, as those of a bucket are."""
+
+    @classmethod
+    def scheme(cls):
+        return "shelf"
+
+    def _bare(self, path):
+        return path.removeprefix("shelf://")
+
+    def exists(self, path):
+        return os.path.isfile(self._bare(path))  # noqa: PTH113
+
+    def metadata(self, path):
+        found = super().metadata(self._bare(path))
+        return FileMetadata(path, found.size_in_bytes, found.last_updated_in_seconds)
+
+    def _list(self, dir_or_prefix):
+        for folder, _, names in os.walk(self._bare(dir_or_prefix)):
+            for name in names:
+                yield self.metadata(f"shelf://{folder}/{name}")
+
+    def open(self, path, mime_type="application/octet-stream", compression_type=CompressionTypes.AUTO):
+        return super().open(self._bare(path), mime_type, compression_type)
+
+
+def test_files_of_other_file_systems(tmp_path):
+    pq.write_table(pa.table({"text": list("abcd")}), tmp_path / "a.parquet", row_group_size=2)
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(b'{"text": "a"}\n'))
+    (tmp_path / "c.arrow.gz").write_bytes(b"not gzip")
+    pa.ipc.new_file(str(tmp_path / "d.arrow"), pa.schema([("text", pa.string())])).close()
+    root = f"shelf://{tmp_path}"
+    assert [file.path for file in match_files([f"{root}/*.parquet", f"{root}/b.jsonl.gz", f"{root}/d.arrow"])] == [
+        f"{root}/a.parquet",
+        f"{root}/b.jsonl.gz",
+        f"{root}/d.arrow",
+    ]
+    assert len(match_files(root)) == 4
+    assert read(f"{root}/a.parquet", split_bytes=1).column("doc_id") == [f"{root}/a.parquet#{n}" for n in range(4)]
+    assert read(f"{root}/b.jsonl.gz").texts == ["a"]
+    assert read(f"{root}/d.arrow").documents_read == 0
+    assert [failure.scope for failure in read(f"{root}/c.arrow.gz").failures] == ["file"]

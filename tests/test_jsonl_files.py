@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from itertools import pairwise
 
 import pyarrow as pa
 import pytest
@@ -10,15 +9,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.formats import InputFile, plan_units
 from pipeline.jsonl_files import read_jsonl
-from tests.reading import Outcome, options, read
-
-
-def read_lines(*lines, end=b"\n", **columns):
-    """The outcome of lines given as bytes."""
-    content = b"".join(line + end for line in lines)
-    return Outcome(read_jsonl([content], "f.jsonl", options(**columns)))
+from tests.reading import Outcome, options, read, read_lines
 
 
 @pytest.mark.parametrize(
@@ -119,70 +111,9 @@ def test_plain_documents_and_documents_in_parts_stand_in_tables_of_their_own():
     assert outcome.tables[1].column("doc_id").to_pylist() == ["f.jsonl#2"]
 
 
-@pytest.mark.parametrize(
-    ("value", "doc_id"),
-    [
-        ('"x"', "x"),
-        ("7", "7"),
-        ("123456789012345678901234567890", "123456789012345678901234567890"),
-        ("-9223372036854775809", "-9223372036854775809"),
-        ("1.5", "1.5"),
-        ("true", "true"),
-        ("null", "f.jsonl#1"),
-    ],
-)
-def test_ids_are_written_as_in_json(value, doc_id):
-    outcome = read_lines(f'{{"id": {value}, "text": "a"}}'.encode(), id="id")
-    assert outcome.column("doc_id") == [doc_id]
-    assert outcome.notes == ({"ids_from_position": 1} if value == "null" else {})
-
-
-def test_an_id_that_is_a_list_fails_the_line_and_a_missing_one_does_not():
-    outcome = read_lines(b'{"id": [1], "text": "a"}', b'{"text": "b"}', id="id")
-    assert outcome.column("doc_id") == ["f.jsonl#2"]
-    assert outcome.failed == [("line 1, byte 0", "TypeError")]
-
-
 def test_failures_know_the_id_where_the_line_could_be_read():
     outcome = read_lines(b'{"id": "x", "text": 1}', b"{", id="id")
     assert [failure.doc_id for failure in outcome.failures] == ["x", None]
-
-
-@pytest.mark.parametrize(
-    ("kind", "value", "expected"),
-    [
-        (pa.string(), '"a"', "a"),
-        (pa.string(), "17", "17"),
-        (pa.string(), "12345678901234567890123", "12345678901234567890123"),
-        (pa.string(), '{"a": [1, null, "é"]}', '{"a":[1,null,"é"]}'),
-        (pa.string(), "null", None),
-        (pa.int64(), "17", 17),
-        (pa.int64(), '"17"', 17),
-        (pa.float64(), "17", 17.0),
-        (pa.float64(), "1.5", 1.5),
-        (pa.bool_(), "true", True),
-        (pa.list_(pa.string()), '["a", "b"]', ["a", "b"]),
-        (pa.int64(), '"many"', "failure"),
-        (pa.int64(), "1.5", "failure"),
-        (pa.int64(), "12345678901234567890123", "failure"),
-        (pa.float64(), '{"a": 1}', "failure"),
-    ],
-)
-def test_metadata_of_a_given_type(kind, value, expected):
-    bad, good = f'{{"text": "a", "m": {value}}}'.encode(), b'{"text": "b"}'
-    outcome = read_lines(good, bad, good, metadata=[("m", kind)])
-    if expected == "failure":
-        assert outcome.column("m") == [None, None]
-        assert outcome.failed[0][0] == "line 2, byte 14"
-        assert "column 'm'" in outcome.failures[0].message
-    else:
-        assert outcome.column("m") == [None, expected, None]
-    assert all(table.schema.field("m").type == kind for table in outcome.tables)
-
-
-def test_dates_are_read_from_strings_when_asked_for():
-    outcome = read_lines(b'{"text": "a", "day": "2024-02-29"}', metadata=[("day", pa.date32())])
-    assert str(outcome.column("day")[0]) == "2024-02-29"
 
 
 def test_lines_and_files_whose_keys_differ_give_one_schema(tmp_path):
@@ -272,21 +203,6 @@ def test_a_small_file_that_inflates_without_end_fails_its_line_in_bounded_memory
     assert peak < 64 << 20
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"PAR1\x15\x04", "is a Parquet file by its first bytes"),
-        (b"ARROW1\0\0", "is an Arrow file"),
-        ('{"text": "a"}'.encode("utf-16"), "UTF-16"),
-    ],
-)
-def test_a_mislabelled_file_is_one_failure(tmp_path, content, words):
-    (tmp_path / "a.jsonl").write_bytes(content)
-    outcome = read(tmp_path / "a.jsonl")
-    assert (outcome.documents_read, len(outcome.failures)) == (0, 1)
-    assert words in outcome.failures[0].message
-
-
 def test_an_empty_file_has_no_documents(tmp_path):
     (tmp_path / "a.jsonl").write_bytes(b"")
     outcome = read(tmp_path / "a.jsonl")
@@ -307,24 +223,3 @@ def test_ranges_give_the_rows_of_a_single_reader(tmp_path_factory, lines, last, 
     whole, ranges = read(path), read(path, split_bytes=split_bytes)
     assert ranges.rows == whole.rows
     assert ranges.failures == whole.failures
-
-
-def test_a_large_file_is_cut_into_ranges_that_meet(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b"".join(b'{"text": "%d"}\n' % n for n in range(300_000)))
-    file = InputFile(str(path), path.stat().st_size, format="jsonl")
-    with path.open("rb") as handle:
-        parts = [unit.part for unit in plan_units(handle, file, options(split_bytes=1 << 20))]
-    assert len(parts) == 6
-    assert parts[0].start == 0
-    assert parts[-1].end == file.size
-    assert all(before.end == after.start for before, after in pairwise(parts))
-    assert read(path, split_bytes=1 << 20).rows == read(path).rows
-
-
-def test_compressed_files_are_one_unit(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(gzip.compress(b'{"text": "a"}\n' * 1000))
-    file = InputFile(str(path), path.stat().st_size, format="jsonl")
-    with path.open("rb") as handle:
-        assert len(plan_units(handle, file, options(split_bytes=10))) == 1

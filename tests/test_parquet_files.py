@@ -313,6 +313,15 @@ def test_one_large_row_group_is_read_in_steps_of_about_a_mebibyte(tmp_path):
     assert len(steps) < 120
 
 
+def test_a_large_dictionary_does_not_make_steps_small(tmp_path):
+    texts = [f"{row:06d}" * 20 for row in range(50_000)]
+    path = write(tmp_path / "a.parquet", ("text", pa.array(texts).dictionary_encode()), row_group_size=50_000)
+    with pa.OSFile(str(path)) as file:
+        steps = [batch.documents.num_rows for batch in read_parquet(file, "a", options())]
+    assert sum(steps) == 50_000
+    assert len(steps) < 20
+
+
 def test_tables_hold_about_batch_bytes_and_a_larger_document_is_its_own(tmp_path):
     texts = ["a" * 1000] * 3000 + ["b" * 2_000_000] + ["c" * 1000] * 100
     outcome = read(write(tmp_path / "a.parquet", ("text", texts)), options(batch_bytes=1 << 20))
