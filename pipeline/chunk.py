@@ -19,7 +19,7 @@ from pipeline.table_coder import TABLE
 
 Engine = Literal["auto", "quicktok", "tiktoken"]
 
-CHUNKS, FAILURES, COUNTS = "chunks", "failures", "counts"
+CHUNKS, FAILURES, COUNTS, EMPTY = "chunks", "failures", "counts", "empty"
 
 
 class ChunkDocuments(beam.PTransform[Any, Any]):
@@ -29,8 +29,9 @@ class ChunkDocuments(beam.PTransform[Any, Any]):
     table is worked on in memory as a whole.
     Out: `.chunks`, tables of chunk rows, in the order of their documents within a table; `.failures`, tables
     of `FAILURE_SCHEMA`, a row for each document that the splitter failed on; `.counts`, a dict for each
-    document table with the names of `ChunkCounts`. With an `error_handler` the failures go there, and the
-    output is the PCollection of chunk tables alone.
+    document table with the names of `ChunkCounts`; `.empty`, tables of `doc_id`, `doc_hash` and metadata of
+    the documents that have no chunk. With an `error_handler` the failures go there, and the output is the
+    PCollection of chunk tables alone.
 
     Each table is worked on alone, without state, in whatever window it comes; a retry gives the same rows and
     ids. The tokenizer is loaded where the pipeline is built, and once in each worker process.
@@ -75,8 +76,8 @@ class ChunkDocuments(beam.PTransform[Any, Any]):
     def expand(self, documents: PCollection[pa.Table]) -> Any:
         """Chunk each table; three outputs, or with an error handler one."""
         step = beam.ParDo(_ChunkTables(self.chunker, self._include_text, self._schema))
-        outputs = documents | "Chunk" >> step.with_outputs(FAILURES, COUNTS, main=CHUNKS)
-        outputs[CHUNKS].element_type = outputs[FAILURES].element_type = TABLE
+        outputs = documents | "Chunk" >> step.with_outputs(FAILURES, COUNTS, EMPTY, main=CHUNKS)
+        outputs[CHUNKS].element_type = outputs[FAILURES].element_type = outputs[EMPTY].element_type = TABLE
         outputs[COUNTS].element_type = dict[str, int]
         if self._error_handler is None:
             return outputs
@@ -105,6 +106,8 @@ class _ChunkTables(beam.DoFn):
         if chunked.arrays.errors:
             yield TaggedOutput(FAILURES, chunked.failures())
         counts = chunked.counts().as_dict()
+        if counts["documents_empty"]:
+            yield TaggedOutput(EMPTY, chunked.empty())
         yield TaggedOutput(COUNTS, counts)
         self._report(counts)
         for tokens in chunked.arrays.token_count.tolist():

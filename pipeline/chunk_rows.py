@@ -149,6 +149,15 @@ class ChunkedDocuments:
         """A row for each document that the splitter failed on."""
         return chunk_failures(self._documents, self.arrays.errors)
 
+    def empty(self) -> pa.Table:
+        """The documents without a chunk that did not fail: `doc_id`, `doc_hash` and the metadata columns."""
+        without = np.diff(self.arrays.doc_offsets) == 0
+        without[[document for document, _ in self.arrays.errors]] = False
+        rows = pa.array(np.flatnonzero(without))
+        if not len(rows):
+            return self._carried.slice(0, 0).append_column("doc_hash", pa.array([], pa.string()))
+        return self._carried.take(rows).append_column("doc_hash", self._doc_hashes.take(rows))
+
     def counts(self) -> ChunkCounts:
         """What happened to the documents."""
         documents, failed = self._documents.num_rows, len(self.arrays.errors)
