@@ -49,7 +49,7 @@ class DocumentSettings(Settings, title="Documents"):
     binary_text: bool = Field(False, description="Take a text column of Arrow type binary as UTF-8.")
     verify_checksums: bool = Field(False, description="Check the page checksums of Parquet files while reading.")
     max_line_bytes: Bytes = Field(
-        ByteSize(256 * 2**20),
+        ByteSize(128 * 2**20),
         description="A longer line in a JSON Lines file fails, that line alone (64MiB, 1GB, ...).",
     )
 

@@ -172,8 +172,8 @@ def _column_bytes(array: pa.Array[Any]) -> float:
     if is_list(array.type):
         return _column_bytes(array.flatten())
     if isinstance(array, pa.DictionaryArray):
-        return len(array) * array.dictionary.nbytes / max(len(array.dictionary), 1)
-    return array.nbytes
+        return float(len(array) * array.dictionary.nbytes) / max(len(array.dictionary), 1)
+    return float(array.nbytes)
 
 
 def _rows_for(most: int, row_bytes: float) -> int:
