@@ -35,6 +35,16 @@ class Boundaries:
     doc_offsets: Offsets
 
 
+NO_CHUNKS = Boundaries(
+    np.zeros(0, dtype=np.int64),
+    np.zeros(0, dtype=np.int64),
+    np.zeros(0, dtype=np.int32),
+    np.zeros(0, dtype=bool),
+    np.zeros(2, dtype=np.int64),
+)
+"""Those of one document without chunks."""
+
+
 @dataclass(frozen=True)
 class ChunkArrays:
     """All chunks of a batch, document after document.

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from llm_splitter.anchoring import Anchors, check_parts, unit_length
+from llm_splitter.faults import NEVER_CAUGHT
 from llm_splitter.options import SplitOptions
 from llm_splitter.paragraphs import split_paragraphs
 from llm_splitter.spans import Spans
 from llm_splitter.texts import Bytes, Offsets, TextBatch, merged
 from llm_splitter.types import Splitter
-
-_NEVER_CAUGHT = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError)
 
 
 @dataclass
@@ -52,7 +51,7 @@ def custom_spans(
         try:
             for part in range(batch.doc_parts[document], batch.doc_parts[document + 1]):
                 _split_part(batch, part, splitter, options, collected)
-        except _NEVER_CAUGHT:
+        except NEVER_CAUGHT:
             raise
         except BaseException as error:
             if not collect_errors:

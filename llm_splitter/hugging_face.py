@@ -44,7 +44,7 @@ class OffsetTokenizer:
         kind = type(tokenizer)
         self.name = getattr(tokenizer, "name", None) or f"{kind.__module__}.{kind.__qualname__}"
         self.version = "custom"
-        self.identity = f"offsets:{self.name}"
+        self.engine = self.name
 
     def spans(self, batch: TextBatch) -> TokenSpans:
         """The token spans of every part, one ``encode`` a part."""
@@ -70,8 +70,8 @@ class HuggingFaceTokenizer:
 
         self._json = json
         self.name = name
-        self.version = f"tokenizers {importlib.metadata.version('tokenizers')}"
-        self.identity = f"huggingface:{hashlib.sha256(json.encode()).hexdigest()}"
+        self.version = f"sha256:{hashlib.sha256(json.encode()).hexdigest()}"
+        self.engine = f"tokenizers {importlib.metadata.version('tokenizers')}"
         self._tokenizer: Any = tokenizers.Tokenizer.from_str(json)
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()

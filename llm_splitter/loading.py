@@ -36,7 +36,8 @@ def load_encoding(name: str, engine: EngineName = "auto", rank_file: str | Path 
     encoding = ENCODINGS.get(name)
     if encoding is None:
         raise ValueError(f"unknown token encoding {name!r}; known are {', '.join(sorted(ENCODINGS))}")
-    return BytePairTokenizer(name, _engine(encoding, engine, rank_file), f"encoding:{name}", has_safe_cuts=True)
+    version = f"sha256:{encoding.sha256}" if encoding.sha256 else "of quicktok"
+    return BytePairTokenizer(name, version, _engine(encoding, engine, rank_file), has_safe_cuts=True)
 
 
 def _engine(encoding: Encoding, engine: EngineName, rank_file: str | Path | None) -> Engine:
@@ -148,13 +149,11 @@ def load_object(tokenizer: Any) -> Tokenizer | None:
 
 def _from_tiktoken(encoding: Any) -> Tokenizer:
     name, pattern, ranks = encoding.name, encoding._pat_str, encoding._mergeable_ranks
-    published = _published_sha256(ranks)
+    version = f"sha256:{_published_sha256(ranks)}"
     known = ENCODINGS.get(name)
-    if known is not None and (known.pattern, known.sha256) == (pattern, published):
-        identity = f"encoding:{name}"
-    else:
-        identity = f"tiktoken:{name}:{published}:{hashlib.sha256(pattern.encode()).hexdigest()}"
-    return BytePairTokenizer(name, TiktokenEngine(name, pattern, ranks), identity, pattern in KNOWN_PATTERNS)
+    if known is None or pattern != known.pattern:
+        version += f" pattern:{hashlib.sha256(pattern.encode()).hexdigest()}"
+    return BytePairTokenizer(name, version, TiktokenEngine(name, pattern, ranks), pattern in KNOWN_PATTERNS)
 
 
 def _published_sha256(ranks: dict[bytes, int]) -> str:

@@ -59,8 +59,9 @@ def _inside(batch: TextBatch, span_starts: Offsets, span_ends: Offsets, starts: 
 def _double_newlines(data: Bytes) -> Offsets:
     """Positions behind two or more newlines."""
     newline = data == _LF
-    behind = np.flatnonzero(newline[:-1] & newline[1:]) + 2
-    return behind[~np.append(newline, False)[behind]]
+    behind: Offsets = np.flatnonzero(newline[:-1] & newline[1:]) + 2
+    last: Offsets = behind[~np.append(newline, False)[behind]]
+    return last
 
 
 def _blank_lines(data: Bytes) -> Offsets:

@@ -179,14 +179,14 @@ class Tokenizer(Protocol):
 
     Attributes:
         name: The encoding's name, as recorded with the chunks.
-        version: The package that encodes and its version.
-        identity: A string equal for tokenizers that give equal tokens, whatever the engine.
+        version: Of the vocabulary: with the name, equal for tokenizers that give equal tokens on any engine.
+        engine: The package that encodes, and its version.
         counts_text: Whether ``count`` is to be believed for any text, so that the size promise can be kept.
     """
 
     name: str
     version: str
-    identity: str
+    engine: str
     counts_text: bool
 
     def spans(self, batch: TextBatch) -> TokenSpans:
@@ -201,18 +201,18 @@ class BytePairTokenizer:
 
     counts_text = True
 
-    def __init__(self, name: str, engine: Engine, identity: str, has_safe_cuts: bool) -> None:
+    def __init__(self, name: str, version: str, engine: Engine, has_safe_cuts: bool) -> None:
         self.name = name
-        self.identity = identity
+        self.version = version
+        self.engine = f"{engine.name} {_version(engine.name)}"
         self._engine = engine
         vocabulary = engine.vocabulary()
         self._lengths = vocabulary.lengths
         self._cuts = vocabulary.cuts if has_safe_cuts else None
         self.count = engine.count
-        self.version = f"{engine.name} {_version(engine.name)}"
 
-    def __reduce__(self) -> tuple[type[BytePairTokenizer], tuple[str, Engine, str, bool]]:
-        return BytePairTokenizer, (self.name, self._engine, self.identity, self._cuts is not None)
+    def __reduce__(self) -> tuple[type[BytePairTokenizer], tuple[str, str, Engine, bool]]:
+        return BytePairTokenizer, (self.name, self.version, self._engine, self._cuts is not None)
 
     def spans(self, batch: TextBatch) -> TokenSpans:
         """The token spans of every part: one call of the engine, then a running total."""
@@ -225,7 +225,7 @@ class BytePairTokenizer:
         np.cumsum(self._lengths.take(ids, mode="clip"), out=bounds[1:])
         bounds[1:] += bounds[0]
         if not np.array_equal(bounds[part_tokens], batch.part_offsets):
-            raise RuntimeError(f"{self.version} lost bytes of a text while encoding it with {self.name}")
+            raise RuntimeError(f"{self.engine} lost bytes of a text while encoding it with {self.name}")
         spans = TokenSpans(bounds[:-1], bounds[1:], part_tokens)
         return spans if self._cuts is None else replace(spans, cuts=self._cuts.between(ids))
 

@@ -29,7 +29,7 @@ _MAY_LEAD_SPACE[[space.encode()[0] for space in WHITESPACE if not space.isascii(
 
 
 def next_content(data: Bytes, positions: Offsets) -> Offsets:
-    r"""For each of increasing byte positions the first one from it on that is not white space; the data's end if none is.
+    r"""For each of increasing byte positions the first one from it on that is not white space, or the data's end.
 
     >>> next_content(np.frombuffer("a \u3000b".encode(), dtype=np.uint8), np.array([0, 1])).tolist()
     [0, 5]

@@ -1,0 +1,137 @@
+"""The three ways to split a batch: a built-in splitter's parts, a tokenizer's tokens, a custom splitter's parts.
+
+Batches are worked on in groups of a few megabytes, so that arrays with an entry a token stay in the processor's
+cache, and the next group is encoded while one is packed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from itertools import accumulate, zip_longest
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from llm_splitter.chunk_arrays import NO_CHUNKS, Boundaries, join, keep, place
+from llm_splitter.custom import custom_spans
+from llm_splitter.faults import NEVER_CAUGHT
+from llm_splitter.options import SplitOptions
+from llm_splitter.packing import pack
+from llm_splitter.paragraphs import paragraph_starts, within_paragraphs
+from llm_splitter.splitters import BUILT_IN
+from llm_splitter.texts import TextBatch
+from llm_splitter.token_packing import TokenPacker
+from llm_splitter.tokenizers import Tokenizer, TokenSpans
+from llm_splitter.types import Splitter
+
+Errors: TypeAlias = list[tuple[int, BaseException]]
+OnError: TypeAlias = Literal["raise", "collect"]
+
+_GROUP_BYTES = 1 << 22
+
+
+def split_built_in(name: str, batch: TextBatch, options: SplitOptions, _: OnError) -> tuple[Boundaries, Errors]:
+    """Chunks of a built-in splitter's parts, by its name."""
+    groups = list(batch.groups(_GROUP_BYTES)) or [batch]
+    return _joined(batch, groups, [_pack_built_in(name, group, options) for group in groups]), []
+
+
+def _joined(batch: TextBatch, groups: list[TextBatch], packed: list[Boundaries]) -> Boundaries:
+    origins = accumulate((len(group.data) for group in groups[:-1]), initial=int(batch.part_offsets[0]))
+    return join(packed, list(origins))
+
+
+def _pack_built_in(name: str, batch: TextBatch, options: SplitOptions) -> Boundaries:
+    spans = BUILT_IN[name](batch)
+    if options.chunk_strategy == "paragraph":
+        spans = within_paragraphs(batch, spans, options.paragraph_break)
+    boundaries = place(batch, spans, pack(spans, options))
+    if options.chunk_strategy == "character":
+        boundaries = _from_the_beginning(batch, boundaries)
+    return boundaries
+
+
+def _from_the_beginning(batch: TextBatch, boundaries: Boundaries) -> Boundaries:
+    """The first chunk of a document takes the white space that leads it, so that no character is unowned."""
+    has_chunks = np.diff(boundaries.doc_offsets) > 0
+    start = boundaries.byte_start.copy()
+    start[boundaries.doc_offsets[:-1][has_chunks]] = batch.doc_offsets[:-1][has_chunks]
+    return replace(boundaries, byte_start=start)
+
+
+def split_tokens(
+    tokenizer: Tokenizer, batch: TextBatch, options: SplitOptions, on_error: OnError
+) -> tuple[Boundaries, Errors]:
+    """Chunks of a tokenizer's tokens."""
+    groups = list(batch.groups(_GROUP_BYTES)) or [batch]
+    packed: list[Boundaries] = []
+    errors: Errors = []
+    first = 0
+    for group, tokens in _encode_ahead(tokenizer, groups):
+        try:
+            packed.append(_pack_tokens(tokenizer, group, tokens.result(), options))
+        except NEVER_CAUGHT:
+            raise
+        except BaseException:
+            if on_error == "raise":
+                raise
+            boundaries, failed = _pack_one_by_one(tokenizer, group, options)
+            packed.append(boundaries)
+            errors.extend((first + document, error) for document, error in failed)
+        first += len(group)
+    return _joined(batch, groups, packed), errors
+
+
+def _encode_ahead(tokenizer: Tokenizer, groups: list[TextBatch]) -> Iterator[tuple[TextBatch, Future[TokenSpans]]]:
+    """Each group with its token spans, the next one's being made meanwhile: encoding leaves Python free."""
+    with ThreadPoolExecutor(1) as pool:
+        pending = pool.submit(tokenizer.spans, groups[0])
+        for group, following in zip_longest(groups, groups[1:]):
+            tokens = pending
+            if following is not None:
+                wait([tokens])
+                pending = pool.submit(tokenizer.spans, following)
+            yield group, tokens
+
+
+def _pack_one_by_one(tokenizer: Tokenizer, batch: TextBatch, options: SplitOptions) -> tuple[Boundaries, Errors]:
+    """The chunks of a batch of which some document makes the tokenizer fail, and those that do."""
+    documents = list(batch.groups(0))
+    packed: list[Boundaries] = []
+    errors: Errors = []
+    for number, document in enumerate(documents):
+        try:
+            packed.append(_pack_tokens(tokenizer, document, tokenizer.spans(document), options))
+        except NEVER_CAUGHT:
+            raise
+        except BaseException as error:  # noqa: BLE001 - see faults
+            packed.append(NO_CHUNKS)
+            errors.append((number, error))
+    return _joined(batch, documents, packed), errors
+
+
+def _pack_tokens(tokenizer: Tokenizer, batch: TextBatch, tokens: TokenSpans, options: SplitOptions) -> Boundaries:
+    if options.chunk_strategy == "paragraph":
+        starts = paragraph_starts(batch, options.paragraph_break)
+        return TokenPacker(batch, tokens.cut_at(starts), tokenizer, options, starts).pack()
+    return TokenPacker(batch, tokens, tokenizer, options).pack()
+
+
+def split_custom(
+    splitter: Splitter, batch: TextBatch, options: SplitOptions, on_error: OnError
+) -> tuple[Boundaries, Errors]:
+    """Chunks of a custom splitter's parts."""
+    spans, errors = custom_spans(batch, splitter, options, on_error == "collect")
+    boundaries = place(batch, spans, pack(spans, options))
+    return _without_empty_tails(boundaries, options.chunk_size), errors
+
+
+def _without_empty_tails(boundaries: Boundaries, size: int) -> Boundaries:
+    """Upstream emits a chunk of nothing but zero-width parts behind the text only where it is full."""
+    repeats = np.zeros(len(boundaries.byte_end), dtype=bool)
+    repeats[1:] = boundaries.byte_end[1:] == boundaries.byte_end[:-1]
+    has_chunks = np.diff(boundaries.doc_offsets) > 0
+    repeats[boundaries.doc_offsets[:-1][has_chunks]] = False
+    return keep(boundaries, ~repeats | (boundaries.token_count >= size))
