@@ -41,7 +41,7 @@ class ProgressLine:
         """The line as it is now.
 
         >>> ProgressLine(lambda: {"documents_read": 1200, "chunks": 8000, "text_bytes": 2_500_000})()
-        '1,200 documents · 2.5 MB · 8,000 chunks · 0 failures · 0.0 MB/s · 0:00'
+        '1,200 documents · 2.5 MB · 8,000 chunks · 0 failures · 2.5 MB/s · 0:00'
         """
         counts = self._read_counts()
         now = self._clock()
