@@ -13,6 +13,7 @@ from typing import Annotated
 
 from cyclopts import App, CycloptsError, Parameter
 
+from pipeline.commands.load import load_command
 from pipeline.commands.run import run_command
 from pipeline.commands.split import STANDARD_INPUT, split_command
 from pipeline.commands.verify import verify_command
@@ -45,6 +46,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 app.command(run_command, name="run")
+app.command(load_command, name="load")
 app.command(split_command, name="split")
 app.command(verify_command, name="verify")
 app.meta.suppress_keyboard_interrupt = False

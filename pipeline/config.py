@@ -5,11 +5,11 @@ The command line (`pipeline/flags.py`) and the settings files (`configs/*.yaml`)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, ByteSize, Field, ValidationError, model_validator
 
 from llm_splitter import Chunker, SplitOptions
 from llm_splitter.splitters import BUILT_IN
@@ -19,15 +19,11 @@ from pipeline.config_errors import SettingsError, explain
 from pipeline.config_file import read_config_file
 from pipeline.config_values import BeamFlags, Bytes, Columns, Paths, Threshold, WholeNumber, unescape_newlines
 from pipeline.custom_splitter import import_splitter, is_import_path
+from pipeline.database_settings import DatabaseSettings
+from pipeline.settings_base import Settings
 
 _DEFAULTS = SplitOptions()
 _Settings = TypeVar("_Settings", bound="Settings")
-
-
-class Settings(BaseModel):
-    """Base of all groups of settings: immutable, and strict about unknown names."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class DocumentSettings(Settings, title="Documents"):
@@ -145,6 +141,7 @@ class RunSettings(Settings, title="Job"):
         (),
         description="Options for Apache Beam, such as a runner; on the command line write them after `--`.",
     )
+    database: DatabaseSettings | None = Field(None, description="Where `load` puts the rows; a section of its own.")
 
 
 class JobConfig(RunSettings, OutputSettings, SplitSettings, DocumentSettings):
@@ -170,7 +167,7 @@ def load_settings(
     """
     from_file = read_config_file(path) if path is not None else {}
     given = dict(overrides or {})
-    origins = {key: f"{path}: {key}" for key in from_file} | {key: f"--{key.replace('_', '-')}" for key in given}
+    origins = {key: f"{path}: {key}" for key in from_file} | {key: f"--{key.replace('_', '-')}" for key in _flat(given)}
     try:
         return model.model_validate(_joined(from_file, given))
     except ValidationError as error:
@@ -181,4 +178,15 @@ def _joined(from_file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str,
     joined = {**from_file, **given}
     if "beam_options" in from_file and "beam_options" in given:
         joined["beam_options"] = [from_file["beam_options"], given["beam_options"]]
+    if isinstance(from_file.get("database"), Mapping) and "database" in given:
+        joined["database"] = {**from_file["database"], **given["database"]}
     return joined
+
+
+def _flat(given: Mapping[str, Any]) -> Iterator[str]:
+    """The names of the settings that flags have given, those of a section by their own."""
+    for name, value in given.items():
+        if name == "database":
+            yield from value
+        else:
+            yield name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ def _lines(details: Iterable[ErrorDetails], known: Collection[str], origins: Map
 
 def _setting_line(detail: ErrorDetails, known: Collection[str], origins: Mapping[str, str]) -> str:
     key, *inner = map(str, detail["loc"])
-    place = ".".join([origins.get(key, key), *inner])
+    place = origins[inner[0]] if inner and inner[0] in origins else ".".join([origins.get(key, key), *inner])
     if detail["type"] == "extra_forbidden":
         return f"{place}: unknown setting; {_suggestion(key, known)}"
     if detail["type"] == "missing":
@@ -94,6 +95,16 @@ def _allowed(detail: ErrorDetails) -> str:
     return next((text for start, text in _ALLOWED.items() if kind.startswith(start)), detail["msg"])
 
 
+def without_passwords(shown: str) -> str:
+    """Text with the passwords of URLs and connection strings masked.
+
+    >>> without_passwords("postgresql://app:se@cret@db/x")
+    'postgresql://***@db/x'
+    """
+    masked = re.sub(r"://[^\s'\"]*@", "://***@", shown)
+    return re.sub(r"(\bpassword\s*=).*", r"\1***", masked, flags=re.IGNORECASE)
+
+
 def _shown(value: object, limit: int = 80) -> str:
-    shown = repr(value)
+    shown = without_passwords(repr(value))
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import operator
 import re
 from collections.abc import Callable
 from typing import Any
+
+from pipeline.imported import import_object
 
 _IMPORT_PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -29,15 +29,8 @@ def import_splitter(path: str) -> Callable[[str], list[Any]]:
     >>> import_splitter("textwrap:wrap")("one two")
     ['one two']
     """
-    module_name, _, name = path.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:
-        raise ValueError(f"splitter: {path!r}: module {module_name} cannot be imported: {error}") from error
-    try:
-        splitter = operator.attrgetter(name)(module)
-    except AttributeError:
-        raise ValueError(f"splitter: {path!r}: module {module_name} has no {name}") from None
+    splitter = import_object(path, "splitter")
     if not callable(splitter):
+        name = path.partition(":")[2]
         raise ValueError(f"splitter: {path!r}: {name} is a {type(splitter).__name__}, not a callable str -> list")
     return splitter  # type: ignore[no-any-return]

@@ -55,7 +55,7 @@ class EmbedChunks(beam.PTransform[Any, Any]):
         target: Target | None = None,
     ) -> None:
         super().__init__()
-        self._embedding = Embedding(embedder, options)
+        self._embedding = embedder if isinstance(embedder, Embedding) else Embedding(embedder, options)
         self.dimension = dimension or self._embedding.dimension()
         self._target = target
 

@@ -151,7 +151,7 @@ class Embedding:
         for left in reversed(range(retries + 1)):
             try:
                 return self._call(texts)
-            except Exception as error:  # noqa: BLE001 - see `_divided`
+            except Exception as error:
                 if left == 0:
                     raise
                 _log.info("embedding %d texts failed, trying again: %s", len(texts), error)

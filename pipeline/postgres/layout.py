@@ -94,8 +94,11 @@ class TableLayout:
     def all_columns(self) -> tuple[Column, ...]:
         """Every column in the order of the table."""
         return tuple(
-            Column(source, self.columns.get(source, source), checked_type(self.types[source]) if source in self.types
-                   and source != EMBEDDING else kind)
+            Column(
+                source,
+                self.columns.get(source, source),
+                checked_type(self.types[source]) if source in self.types and source != EMBEDDING else kind,
+            )
             for source, kind in self._columns()
         )
 
@@ -121,12 +124,12 @@ class TableLayout:
 
     @property
     def operator(self) -> sql.SQL:
-        """pgvector's operator for the distance."""
+        """The operator of pgvector for the distance."""
         return sql.SQL(_OPERATORS[self.distance])
 
     @property
     def operator_class(self) -> sql.SQL:
-        """pgvector's operator class for an index by the distance."""
+        """The operator class of pgvector for an index by the distance."""
         return sql.SQL(_CLASSES[self.distance])
 
     @property

@@ -81,9 +81,12 @@ def _without_bad_ids(rows: pa.Table) -> tuple[pa.Table, list[Failure]]:
     refused = pc.unique(doc_ids.filter(bad)).to_pylist()
     failures = [
         Failure(
-            "", "", "ValueError",
+            "",
+            "",
+            "ValueError",
             f"the id of a document in Postgres has at most {LONGEST_ID} bytes and no U+0000; it has "
-            f"{len(doc_id.encode())} bytes; give the document another id", doc_id,
+            f"{len(doc_id.encode())} bytes; give the document another id",
+            doc_id,
         )
         for doc_id in refused
     ]
@@ -140,7 +143,7 @@ def _load_once(
         incomplete = _load_new(connection, layout, new, settings)
         if merged.num_rows:
             incomplete |= _merge(connection, layout, merged, _same_embedder(known, settings), settings)
-        _record(connection, layout, documents, outcomes, settings, incomplete)
+        _record(connection, layout, documents, settings, outcomes=outcomes, incomplete=incomplete)
     return Loaded(_counts(outcomes) + Counter(chunks_loaded=new.num_rows + merged.num_rows))
 
 
@@ -148,15 +151,14 @@ def _record(
     connection: psycopg.Connection,
     layout: TableLayout,
     documents: Sequence[Document],
-    outcomes: dict[str, str],
     settings: LoadSettings,
+    *,
+    outcomes: dict[str, str],
     incomplete: set[str],
 ) -> None:
     """Write down what changed; claiming has written down new documents as if they were complete."""
     changed = [
-        document
-        for document in documents
-        if outcomes[document.doc_id] == "changed" or document.doc_id in incomplete
+        document for document in documents if outcomes[document.doc_id] == "changed" or document.doc_id in incomplete
     ]
     if changed:
         record(connection, layout, changed, settings, incomplete)
@@ -199,9 +201,7 @@ def _same_embedder(known: dict[str, LoadedAs | None], settings: LoadSettings) ->
     ]
 
 
-def _load_new(
-    connection: psycopg.Connection, layout: TableLayout, rows: pa.Table, settings: LoadSettings
-) -> set[str]:
+def _load_new(connection: psycopg.Connection, layout: TableLayout, rows: pa.Table, settings: LoadSettings) -> set[str]:
     """COPY the rows of documents that are not there yet; which of them lack vectors."""
     if rows.num_rows:
         _copy(connection, layout, layout.target, rows)

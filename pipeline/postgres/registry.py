@@ -87,7 +87,9 @@ def claim(
     ).fetchall()
     claimed: dict[str, LoadedAs | None] = {doc_id: None for (doc_id,) in new}
     others = [document.doc_id for document in ordered if document.doc_id not in claimed]
-    return claimed | loaded_documents(connection, layout, others, lock=True) if others else claimed
+    if others:
+        claimed.update(loaded_documents(connection, layout, others, lock=True))
+    return claimed
 
 
 def record(
@@ -157,7 +159,8 @@ def retire_unseen(connection: psycopg.Connection, layout: TableLayout, corpus: s
         with connection.transaction():
             unseen = connection.execute(
                 sql.SQL(
-                    "SELECT doc_id FROM {registry} WHERE corpus = %s AND run <> %s ORDER BY doc_id LIMIT 1000 FOR UPDATE"
+                    "SELECT doc_id FROM {registry} WHERE corpus = %s AND run <> %s "
+                    "ORDER BY doc_id LIMIT 1000 FOR UPDATE"
                 ).format(registry=layout.registry),
                 [corpus, run],
             ).fetchall()

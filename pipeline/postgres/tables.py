@@ -122,7 +122,7 @@ def _column_types(
 ) -> dict[str, str]:
     """Name and type of each column of a table, once those that are needed are known to be there."""
     place = f"{layout.namespace}.{table}"
-    found = dict(connection.execute(_TYPES, [layout.namespace, table]).fetchall())
+    found: dict[str, str] = dict(connection.execute(_TYPES, [layout.namespace, table]).fetchall())
     if not found:
         raise ValueError(
             f"table: there is no {place} that this user can see; set create: true, or make it as the README shows"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import psycopg
@@ -35,7 +35,7 @@ class Target:
 
     address: DatabaseAddress
     layout: TableLayout
-    settings: LoadSettings = LoadSettings()
+    settings: LoadSettings = field(default_factory=LoadSettings)
 
     def prepared(self, *, create: bool) -> Target:
         """The same target, its tables known to be there, with the types that their columns have.
