@@ -175,7 +175,7 @@ def _take(parsed: _Parsed, row: int, value: Any, *, changed: bool) -> None:
 
 
 def _not_an_object(value: Any) -> Exception:
-    return TypeError(f"the line holds {_shown(value)}; a document is a JSON object")
+    return TypeError(f"found {_shown(value)}; a document is a JSON object")
 
 
 def _replace_surrogates(value: Any) -> Any:
@@ -231,13 +231,19 @@ def _assemble_rows(
 ) -> ReadBatch:
     records = [parsed.records[row] for row in rows]
     lines = [parsed.lines[row] for row in rows]
-    texts = [record[columns.text] for record in records]
+    ids = None if columns.id is None else id_values(records, columns.id, lines)
+    metadata = [metadata_values(records, wanted, lines) for wanted in columns.metadata]
+    texts = _text_array([record.pop(columns.text) for record in records], kind)
+    its_places = places if len(rows) == len(places.numbers) else places.take(rows)
+    return assemble(columns, its_places, Converted(texts, {}), ids, metadata)
+
+
+def _text_array(texts: list[Any], kind: pa.DataType) -> pa.Array[Any]:
     if kind == PARTS_TYPE:
-        texts = [[part or "" for part in text] for text in texts]
-    return assemble(
-        columns,
-        places if len(rows) == len(places.numbers) else places.take(rows),
-        Converted(pa.array(texts, kind), {}),
-        None if columns.id is None else id_values(records, columns.id, lines),
-        [metadata_values(records, wanted, lines) for wanted in columns.metadata],
-    )
+        return pa.array([[part or "" for part in text] for text in texts], kind)
+    if len(texts) > 1 or texts[0] is None:
+        return pa.array(texts, kind)
+    # One text may be as long as a line can be: it is encoded once, and not copied.
+    content = texts.pop().encode()
+    offsets = pa.py_buffer(np.array([0, len(content)], np.int64))
+    return pa.LargeStringArray.from_buffers(1, offsets, pa.py_buffer(content))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.compression import read_blocks
+from pipeline.compression import BLOCK_BYTES, read_blocks
 
 
 class LongLine:
@@ -72,7 +72,10 @@ class LineSplitter:
                 self._extend(block)
                 continue
             self._extend(pieces[0])
-            yield self._given([self._close(), *self._checked(pieces[1:-1])])
+            lines = [self._close(), *self._checked(pieces[1:-1])]
+            if len(lines[0]) > BLOCK_BYTES and len(lines) > 1:
+                yield self._given([lines.pop(0)])  # alone, so that its text need not be joined with others
+            yield self._given(lines)
             self._extend(pieces[-1])
         if self._open_bytes:
             yield self._given([self._close()])

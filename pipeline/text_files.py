@@ -31,7 +31,7 @@ def read_text(blocks: Iterable[bytes], path: str, options: ReadOptions) -> Itera
     if content.startswith(codecs.BOM_UTF8):
         del content[: len(codecs.BOM_UTF8)]
     text = pa.LargeBinaryArray.from_buffers(
-        pa.large_binary(), 1, [None, pa.py_buffer(np.array([0, len(content)])), pa.py_buffer(content)]
+        pa.large_binary(), 1, [None, pa.py_buffer(np.array([0, len(content)], np.int64)), pa.py_buffer(content)]
     )
     nothing = [Converted(pa.nulls(1, field.type), {}) for field in options.columns.metadata]
     ids = Converted(pa.array([printable(path)]), {})
