@@ -62,6 +62,13 @@ def class_of(code_points: NDArray[np.uint8] | NDArray[np.uint32]) -> NDArray[np.
 
 
 @cache
+def ascii_codes(kind: int) -> list[int]:
+    """The ASCII characters of a class."""
+    codes: list[int] = np.flatnonzero(_table()[:0x80] == kind).tolist()
+    return codes
+
+
+@cache
 def _table() -> NDArray[np.uint8]:
     """The class of every code point of the basic plane; built when first needed."""
     table = np.full(0x10000, OTHER, dtype=np.uint8)

@@ -19,8 +19,8 @@ from llm_splitter.character_classes import (
     SPACE,
     STOP,
     STRONG_STOP,
-    class_of,
 )
+from llm_splitter.code_points import CodePoints
 from llm_splitter.paragraphs import line_starts, paragraph_starts
 from llm_splitter.spans import Spans, group_by_document
 from llm_splitter.texts import Offsets, TextBatch, merged
@@ -45,18 +45,18 @@ def words(batch: TextBatch) -> Spans:
     of its own, with the marks and punctuation around it. Finding their words takes a dictionary; a custom
     splitter can bring one.
     """
-    text = _CodePoints(batch)
-    begins = _begin_words(text.classes, text.part_starts)
+    text = CodePoints(batch)
+    begins = _begin_words(text)
     return _grouped(batch, text.in_bytes(np.flatnonzero(begins)))
 
 
-def _begin_words(classes: Classes, part_starts: Offsets) -> NDArray[np.bool_]:
-    is_space: NDArray[np.bool_] = classes == SPACE
+def _begin_words(text: CodePoints) -> NDArray[np.bool_]:
+    is_space = text.is_space()
     begins = ~is_space
     begins[1:] &= is_space[:-1]
-    if (classes == SINGLE).any():
-        begins |= _begin_unspaced_words(classes, part_starts)
-    begins[part_starts] = ~is_space[part_starts]
+    if not text.is_ascii and (text.classes == SINGLE).any():
+        begins |= _begin_unspaced_words(text.classes, text.part_starts)
+    begins[text.part_starts] = ~is_space[text.part_starts]
     return begins
 
 
@@ -85,23 +85,17 @@ def sentences(batch: TextBatch) -> Spans:
     Closing quotes and brackets stay with the sentence. A blank line ends one too, so headings stand alone.
     Abbreviations are not known: ``Mr. Smith`` is two parts.
     """
-    text = _CodePoints(batch)
-    behind = next_content(batch.data, text.in_bytes(_behind_stops(text.classes, text.part_starts)))
+    text = CodePoints(batch)
+    behind = next_content(batch.data, text.in_bytes(_behind_stops(text)))
     starts = merged(behind[behind < len(batch.data)], paragraph_starts(batch, "blank_line"))
     return _grouped(batch, starts)
 
 
-def _behind_stops(classes: Classes, part_starts: Offsets) -> Offsets:
+def _behind_stops(text: CodePoints) -> Offsets:
     """Positions behind a stop and the closers that follow it, where that ends a sentence."""
-    may_end = (classes >= EXTENDER) & (classes <= CLOSER)  # stops, and what may follow them
-    goes_on = np.append(may_end[1:], False)
-    goes_on[part_starts[part_starts > 0] - 1] = False
-    run_ends = np.flatnonzero(may_end & ~goes_on)
-    stopped = merged(np.searchsorted(run_ends, np.flatnonzero(classes == STOP)))
-    strong = merged(np.searchsorted(run_ends, np.flatnonzero(classes == STRONG_STOP)))
-    behind = run_ends[stopped] + 1
-    behind = behind[np.append(classes, SPACE)[behind] == SPACE]
-    return merged(behind, run_ends[strong] + 1)
+    strong = text.behind_run(text.where(STRONG_STOP) + 1, EXTENDER, CLOSER)
+    weak = text.behind_run(text.where(STOP) + 1, EXTENDER, CLOSER)
+    return merged(strong, weak[text.is_space_at(weak)])
 
 
 def lines(batch: TextBatch) -> Spans:
@@ -113,29 +107,6 @@ def lines(batch: TextBatch) -> Spans:
 
 def _grouped(batch: TextBatch, starts: Offsets) -> Spans:
     return Spans(starts, None, group_by_document(starts, batch.doc_offsets))
-
-
-class _CodePoints:
-    """The code points of a batch, by class; bytes serve for them where all is ASCII."""
-
-    def __init__(self, batch: TextBatch) -> None:
-        if batch.is_ascii:
-            self.classes = class_of(batch.data)
-            self._positions = None
-        else:
-            text = batch.data.tobytes().decode()
-            self.classes = class_of(np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32))
-            self._positions = np.flatnonzero(batch.data.view(np.int8) >= -64)
-        self._length = len(batch.data)
-        starts = merged(batch.part_offsets)
-        starts = starts[starts < self._length]
-        self.part_starts = starts if self._positions is None else np.searchsorted(self._positions, starts)
-
-    def in_bytes(self, indices: Offsets) -> Offsets:
-        """The byte positions of code points by number; the end's is the buffer's length."""
-        if self._positions is None:
-            return indices
-        return np.append(self._positions, self._length)[indices]
 
 
 BUILT_IN: dict[str, Callable[[TextBatch], Spans]] = {

@@ -98,6 +98,25 @@ class TextBatch:
             yield self._documents(first, last)
             first = last
 
+    def ascii_runs(self, least: int) -> Iterator[TextBatch]:
+        """The batch in smaller ones, such that runs of ASCII documents of ``least`` bytes or more are apart."""
+        if self.is_ascii or len(self) < 2:
+            yield self
+            return
+        others = np.flatnonzero(self.data >= 0x80)
+        holder = merged(np.searchsorted(self.doc_offsets, others, side="right") - 1)
+        bounds = np.concatenate([[-1], holder, [len(self)]])
+        ends = self.doc_offsets
+        first = 0
+        for before, after in pairwise(bounds.tolist()):
+            if ends[after] - ends[before + 1] >= least:
+                if first <= before:
+                    yield self._documents(first, before + 1)
+                yield self._documents(before + 1, after)
+                first = after
+        if first < len(self):
+            yield self._documents(first, len(self))
+
     def _documents(self, first: int, last: int) -> TextBatch:
         parts = self.doc_parts[first : last + 1]
         offsets = self.part_offsets[parts[0] : parts[-1] + 1]
