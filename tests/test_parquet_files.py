@@ -15,7 +15,10 @@ PARTS = [["ab", "cd"], [], None, ["x", None, "y"]]
 def write(path, *columns, row_group_size=None, **settings):
     names = [name for name, _ in columns]
     table = pa.table([column for _, column in columns], names=names)
-    pq.write_table(table, path, row_group_size=row_group_size, **settings)
+    try:
+        pq.write_table(table, path, row_group_size=row_group_size, **settings)
+    except pa.ArrowNotImplementedError as error:
+        pytest.skip(f"this pyarrow cannot write the file: {error}")
     return path
 
 
