@@ -15,19 +15,35 @@ if TYPE_CHECKING:
     from pipeline.build import run_job as run_job
     from pipeline.chunk import ChunkDocuments as ChunkDocuments
     from pipeline.config import JobConfig as JobConfig
+    from pipeline.embed_chunks import EmbedChunks as EmbedChunks
+    from pipeline.load import LoadResult as LoadResult
+    from pipeline.load import run_load as run_load
+    from pipeline.pgvector import SkipLoaded as SkipLoaded
+    from pipeline.pgvector import WriteToPgvector as WriteToPgvector
     from pipeline.read import ReadAllDocuments as ReadAllDocuments
     from pipeline.read import ReadDocuments as ReadDocuments
+    from pipeline.source_text import recover as recover
+    from pipeline.source_text import recover_text as recover_text
+    from pipeline.text_recovery import RecoverText as RecoverText
     from pipeline.write import WriteChunks as WriteChunks
 
 _HOMES = {
     "ChunkDocuments": "pipeline.chunk",
+    "EmbedChunks": "pipeline.embed_chunks",
     "JobConfig": "pipeline.config",
     "JobResult": "pipeline.build",
+    "LoadResult": "pipeline.load",
     "ReadAllDocuments": "pipeline.read",
     "ReadDocuments": "pipeline.read",
+    "RecoverText": "pipeline.text_recovery",
+    "SkipLoaded": "pipeline.pgvector",
     "WriteChunks": "pipeline.write",
+    "WriteToPgvector": "pipeline.pgvector",
     "build_pipeline": "pipeline.build",
+    "recover": "pipeline.source_text",
+    "recover_text": "pipeline.source_text",
     "run_job": "pipeline.build",
+    "run_load": "pipeline.load",
 }
 
 

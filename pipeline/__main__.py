@@ -14,7 +14,9 @@ from typing import Annotated
 from cyclopts import App, CycloptsError, Parameter
 
 from pipeline.commands.load import load_command
+from pipeline.commands.recover import recover_command
 from pipeline.commands.run import run_command
+from pipeline.commands.search import search_command
 from pipeline.commands.split import STANDARD_INPUT, split_command
 from pipeline.commands.verify import verify_command
 from pipeline.config_errors import SettingsError
@@ -47,6 +49,8 @@ app = App(
 )
 app.command(run_command, name="run")
 app.command(load_command, name="load")
+app.command(search_command, name="search")
+app.command(recover_command, name="recover")
 app.command(split_command, name="split")
 app.command(verify_command, name="verify")
 app.meta.suppress_keyboard_interrupt = False

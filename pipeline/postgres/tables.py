@@ -117,6 +117,11 @@ def _index_name(layout: TableLayout, suffix: str) -> str:
     return f"{layout.table[:50]}_{suffix}"
 
 
+def column_names(connection: psycopg.Connection, namespace: str, table: str) -> set[str]:
+    """The columns of a table; none if there is no such table."""
+    return {name for name, _ in connection.execute(_TYPES, [namespace, table])}
+
+
 def _column_types(
     connection: psycopg.Connection, layout: TableLayout, table: str, needed: Sequence[str]
 ) -> dict[str, str]:
