@@ -7,8 +7,10 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
 from apache_beam.runners.runner import create_runner
 
 _WORKERS_FLAG = "--direct_num_workers"
@@ -60,6 +62,12 @@ def _check_known(options: PipelineOptions) -> None:
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"; did you mean --{close[0]}?" if close else ""
         raise ValueError(f"beam_options: Beam knows no option --{name}{hint}")
+
+
+def runner_of(options: PipelineOptions) -> Any:
+    """The runner that options name, as `beam.Pipeline` takes it; a local job's is the one in the package."""
+    name = options.view_as(StandardOptions).runner
+    return FnApiRunner() if is_local_runner(name) else name
 
 
 @contextmanager

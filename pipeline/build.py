@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.pvalue import PCollection
-from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
 
 from pipeline import folders
-from pipeline.beam_runs import is_local_runner, pipeline_options, quiet_beam
+from pipeline.beam_runs import pipeline_options, quiet_beam, runner_of
 from pipeline.chunk import ChunkDocuments
 from pipeline.config import JobConfig
 from pipeline.counters import LIVE
@@ -160,8 +159,7 @@ def _check_apart(inputs: Iterable[str], output: Output) -> None:
 
 
 def _run(job: Job, options: PipelineOptions) -> None:
-    runner = options.view_as(StandardOptions).runner
-    with beam.Pipeline(FnApiRunner() if is_local_runner(runner) else runner, options=options) as pipeline:
+    with beam.Pipeline(runner_of(options), options=options) as pipeline:
         job.build(pipeline)
 
 

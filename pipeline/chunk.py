@@ -12,6 +12,7 @@ from apache_beam.pvalue import PCollection, TaggedOutput
 from apache_beam.utils.shared import Shared
 
 from llm_splitter import Chunker, SplitOptions
+from pipeline.by_value import ship_by_value
 from pipeline.chunk_rows import ChunkedDocuments
 from pipeline.counters import NAMESPACE, TOKEN_COUNT, count
 from pipeline.schemas import chunk_schema
@@ -64,6 +65,7 @@ class ChunkDocuments(beam.PTransform[Any, Any]):
     ) -> None:
         super().__init__()
         self.chunker = _chunker(options, split_options, engine)
+        ship_by_value(self.chunker.options.splitter)
         self._include_text = include_text
         self._schema = None if metadata_fields is None else self._with_metadata(metadata_fields)
         self._error_handler = error_handler
