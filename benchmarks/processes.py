@@ -47,6 +47,8 @@ def run_python(*arguments: str) -> Run:
         with tempfile.TemporaryFile("w+") as output:
             command = [sys.executable, *arguments]
             environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
+            # where this is set, each start compiles some 1,500 modules, for seconds
+            environment.pop("PYTHONDONTWRITEBYTECODE", None)
             process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
             watch = _PeakWatch(process.pid)
             process.wait()
