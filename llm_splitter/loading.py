@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from llm_splitter.encodings import ENCODINGS, KNOWN_PATTERNS, Encoding
 from llm_splitter.hugging_face import HuggingFaceTokenizer, OffsetTokenizer
@@ -148,6 +149,17 @@ def load_object(tokenizer: Any) -> Tokenizer | None:
 
 
 def _from_tiktoken(encoding: Any) -> Tokenizer:
+    tokenizer = _OF_ENCODINGS.get(encoding)
+    if tokenizer is None:
+        tokenizer = _OF_ENCODINGS[encoding] = _build_from_tiktoken(encoding)
+    return tokenizer
+
+
+_OF_ENCODINGS: WeakKeyDictionary[Any, Tokenizer] = WeakKeyDictionary()
+"""Kept as long as the encoding: its vocabulary takes a second to read, and ``split`` may be called for every text."""
+
+
+def _build_from_tiktoken(encoding: Any) -> Tokenizer:
     name, pattern, ranks = encoding.name, encoding._pat_str, encoding._mergeable_ranks
     version = f"sha256:{_published_sha256(ranks)}"
     known = ENCODINGS.get(name)

@@ -305,3 +305,14 @@ def test_no_path_is_read_for_a_name(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     Path("words").write_text("not a tokenizer")
     assert contract.spans(split("a b", splitter="words", chunk_size=1)) == [(0, 2), (2, 3)]
+
+
+def test_an_encoding_object_is_read_once(monkeypatch):
+    """Reading its vocabulary takes a second, and ``split`` builds a chunker on every call."""
+    read = []
+    monkeypatch.setattr(loading, "TiktokenEngine", lambda *args: read.append(args) or TiktokenEngine(*args))
+    few = {bytes([byte]): byte for byte in range(256)}
+    encoding = tiktoken.Encoding("once", pat_str=r"\S+|\s+", mergeable_ranks=few, special_tokens={})
+    for _ in range(3):
+        assert len(split("one two", splitter=encoding, chunk_size=3)) > 1
+    assert len(read) == 1
