@@ -46,10 +46,14 @@ class OffsetTokenizer:
         self.version = "custom"
         self.engine = self.name
 
-    def spans(self, batch: TextBatch) -> TokenSpans:
-        """The token spans of every part, one ``encode`` a part."""
-        texts = [batch.part(index) for index in range(len(batch.part_offsets) - 1)]
-        return _token_spans(batch, texts, [self._tokenizer.encode(text) for text in texts])
+    def encode(self, batch: TextBatch) -> list[Encoded]:
+        """The tokens of every part, one call a part."""
+        texts = (batch.part(index) for index in range(len(batch.part_offsets) - 1))
+        return [self._tokenizer.encode(text) for text in texts]
+
+    def spans(self, batch: TextBatch, encoded: list[Encoded] | None = None) -> TokenSpans:
+        """The token spans of every part."""
+        return _token_spans(batch, self.encode(batch) if encoded is None else encoded)
 
     def count(self, text: bytes) -> int:
         """The number of tokens of a text encoded alone."""
@@ -80,18 +84,23 @@ class HuggingFaceTokenizer:
     def __reduce__(self) -> tuple[type[HuggingFaceTokenizer], tuple[str, str]]:
         return HuggingFaceTokenizer, (self._json, self.name)
 
-    def spans(self, batch: TextBatch) -> TokenSpans:
-        """The token spans of every part, encoded in one batch on the tokenizer's own threads."""
+    def encode(self, batch: TextBatch) -> list[Encoded]:
+        """The tokens of every part, in one batch on the tokenizer's own threads."""
         texts = [part.decode() for part in batch.part_bytes()]
-        return _token_spans(batch, texts, self._tokenizer.encode_batch(texts, add_special_tokens=False))
+        encoded: list[Encoded] = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        return encoded
+
+    def spans(self, batch: TextBatch, encoded: list[Encoded] | None = None) -> TokenSpans:
+        """The token spans of every part."""
+        return _token_spans(batch, self.encode(batch) if encoded is None else encoded)
 
     def count(self, text: bytes) -> int:
         """The number of tokens of a text encoded alone."""
         return len(self._tokenizer.encode(text.decode(), add_special_tokens=False).ids)
 
 
-def _token_spans(batch: TextBatch, texts: list[str], encoded: list[Encoded]) -> TokenSpans:
-    counts = np.zeros(len(texts) + 1, dtype=np.int64)
+def _token_spans(batch: TextBatch, encoded: list[Encoded]) -> TokenSpans:
+    counts = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum([len(tokens.offsets) for tokens in encoded], out=counts[1:])
     spans = np.empty((counts[-1], 2), dtype=np.int64)
     for index, tokens in enumerate(encoded):

@@ -6,11 +6,12 @@ cache, and the next group is encoded while one is packed.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import accumulate, zip_longest
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -30,6 +31,7 @@ Errors: TypeAlias = list[tuple[int, BaseException]]
 OnError: TypeAlias = Literal["raise", "collect"]
 
 _GROUP_BYTES = 1 << 22
+_GROUPS_AHEAD = 2
 _RUN_BYTES = 1 << 16  # fewer bytes of ASCII are not worth setting apart
 
 
@@ -70,9 +72,9 @@ def split_tokens(
     packed: list[Boundaries] = []
     errors: Errors = []
     first = 0
-    for group, tokens in _encode_ahead(tokenizer, groups):
+    for group, encoded in _encode_ahead(tokenizer, groups):
         try:
-            packed.append(_pack_tokens(tokenizer, group, tokens.result(), options))
+            packed.append(_pack_tokens(tokenizer, group, tokenizer.spans(group, encoded.result()), options))
         except NEVER_CAUGHT:
             raise
         except BaseException:
@@ -85,16 +87,14 @@ def split_tokens(
     return _joined(batch, groups, packed), errors
 
 
-def _encode_ahead(tokenizer: Tokenizer, groups: list[TextBatch]) -> Iterator[tuple[TextBatch, Future[TokenSpans]]]:
-    """Each group with its token spans, the next one's being made meanwhile: encoding leaves Python free."""
+def _encode_ahead(tokenizer: Tokenizer, groups: list[TextBatch]) -> Iterator[tuple[TextBatch, Future[Any]]]:
+    """Each group with its encoded tokens to come; while it is worked on the next ones are being encoded."""
     with ThreadPoolExecutor(1) as pool:
-        pending = pool.submit(tokenizer.spans, groups[0])
-        for group, following in zip_longest(groups, groups[1:]):
-            tokens = pending
+        pending = deque(pool.submit(tokenizer.encode, group) for group in groups[:_GROUPS_AHEAD])
+        for group, following in zip_longest(groups, groups[_GROUPS_AHEAD:]):
+            yield group, pending.popleft()
             if following is not None:
-                wait([tokens])
-                pending = pool.submit(tokenizer.spans, following)
-            yield group, tokens
+                pending.append(pool.submit(tokenizer.encode, following))
 
 
 def _pack_one_by_one(tokenizer: Tokenizer, batch: TextBatch, options: SplitOptions) -> tuple[Boundaries, Errors]:

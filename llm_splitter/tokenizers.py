@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,8 +189,11 @@ class Tokenizer(Protocol):
     engine: str
     counts_text: bool
 
-    def spans(self, batch: TextBatch) -> TokenSpans:
-        """The token spans of every part of a batch."""
+    def encode(self, batch: TextBatch) -> Any:
+        """The tokens of every part of a batch, in the engine's own form; the work that leaves Python free."""
+
+    def spans(self, batch: TextBatch, encoded: Any = None) -> TokenSpans:
+        """The token spans of every part of a batch, of what ``encode`` gave for it, or encoded now."""
 
     def count(self, text: bytes) -> int:
         """The number of tokens of a text encoded alone."""
@@ -214,11 +217,15 @@ class BytePairTokenizer:
     def __reduce__(self) -> tuple[type[BytePairTokenizer], tuple[str, str, Engine, bool]]:
         return BytePairTokenizer, (self.name, self.version, self._engine, self._cuts is not None)
 
-    def spans(self, batch: TextBatch) -> TokenSpans:
-        """The token spans of every part: one call of the engine, then a running total."""
+    def encode(self, batch: TextBatch) -> tuple[Ids, Offsets]:
+        """The ids of all tokens, and the token numbers at which parts begin: one call of the engine."""
         pieces, part_pieces = self._pieces(batch)
         ids, offsets = self._engine.encode_batch(pieces)
-        part_tokens = np.asarray(offsets, dtype=np.int64)[part_pieces]
+        return ids, np.asarray(offsets, dtype=np.int64)[part_pieces]
+
+    def spans(self, batch: TextBatch, encoded: tuple[Ids, Offsets] | None = None) -> TokenSpans:
+        """The token spans of every part, from the running total of the tokens' lengths."""
+        ids, part_tokens = encoded or self.encode(batch)
         bounds = np.empty(len(ids) + 1, dtype=np.int64)
         bounds[0] = batch.part_offsets[0]
         # an id out of range would be clipped here, and shows below as bytes lost
