@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 from apache_beam.pvalue import PCollection
 
 from pipeline import folders
-from pipeline.beam_runs import pipeline_options, quiet_beam, runner_of
+from pipeline.beam_runs import is_local_runner, pipeline_options, quiet_beam, runner_of
 from pipeline.chunk import ChunkDocuments
 from pipeline.config import JobConfig
 from pipeline.counters import LIVE
@@ -21,6 +21,7 @@ from pipeline.job_errors import cause_of, is_interrupt
 from pipeline.manifest import MANIFEST_NAME, Manifest, parse_manifest
 from pipeline.publish import Output, TooManyFailures, discard, is_output_name
 from pipeline.read import ReadDocuments
+from pipeline.worker_paths import check_paths
 from pipeline.write import WriteChunks
 
 
@@ -127,6 +128,9 @@ def run_job(config: JobConfig, *, beam_args: Sequence[str] = ()) -> JobResult:
         ValueError: If a setting cannot be worked with; nothing ran then.
     """
     options = pipeline_options([*config.beam_options, *beam_args])
+    if not is_local_runner(options.view_as(StandardOptions).runner):
+        check_paths("input", config.input)
+        check_paths("output", [config.output])
     job = Job(config)
     LIVE.clear()
     try:

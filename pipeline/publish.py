@@ -191,7 +191,8 @@ def _write_readable_failures(output: Output, paths: Iterable[str]) -> Shard:
     shard = JsonLinesShard(file, FAILURE_SCHEMA)
     for path in paths:
         with folders.open_file(path) as source:
-            for batch in pq.ParquetFile(source).iter_batches():
+            parquet = pq.ParquetFile(source)
+            for batch in parquet.iter_batches() if parquet.num_row_groups else ():  # pyarrow 18 needs one
                 shard.write(pa.Table.from_batches([batch]))
                 rows += batch.num_rows
     file.close()

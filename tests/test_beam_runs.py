@@ -8,6 +8,8 @@ import pytest
 from apache_beam.options.pipeline_options import DirectOptions, PortableOptions
 
 from pipeline.beam_runs import pipeline_options
+from pipeline.build import run_job
+from pipeline.config import JobConfig
 
 
 def test_a_local_job_uses_all_cores():
@@ -37,3 +39,11 @@ def test_another_runner_keeps_options_of_its_own():
 def test_options_that_would_be_lost_are_refused(flag, problem):
     with pytest.raises(ValueError, match=f"^{problem}"):
         pipeline_options([flag])
+
+
+@pytest.mark.parametrize("setting", ["input", "output"])
+def test_workers_elsewhere_need_paths_that_they_understand(setting):
+    paths = {"input": "/docs/*.parquet", "output": "/out"}
+    config = JobConfig(**{**paths, setting: "docs"}, beam_options=["--runner=PortableRunner", "--job_endpoint=x:1"])
+    with pytest.raises(ValueError, match=f"^{setting}: 'docs' would mean another place .*/docs' if they share"):
+        run_job(config)
