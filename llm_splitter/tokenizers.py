@@ -112,11 +112,16 @@ class TiktokenEngine:
 
     def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
         """See ``Engine``."""
+        share = -(-len(texts) // (4 * self._threads)) or 1  # a task a text would cost more than a short text does
+        shares = [texts[start : start + share] for start in range(0, len(texts), share)]
         with ThreadPoolExecutor(self._threads) as pool:
-            encoded = list(pool.map(self._encode, texts))
+            encoded = [ids for some in pool.map(self._encode_all, shares) for ids in some]
         offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
         np.cumsum([len(ids) for ids in encoded], out=offsets[1:])
         return np.concatenate([np.zeros(0, dtype=np.uint32), *encoded]), offsets
+
+    def _encode_all(self, texts: Sequence[bytes]) -> list[Ids]:
+        return [self._encode(text) for text in texts]
 
     def _encode(self, text: bytes) -> Ids:
         ids: Ids = self._encoding.encode_to_numpy(text.decode(), disallowed_special=())
