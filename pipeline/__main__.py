@@ -19,6 +19,7 @@ from pipeline.commands.run import run_command
 from pipeline.commands.search import search_command
 from pipeline.commands.split import STANDARD_INPUT, split_command
 from pipeline.commands.verify import verify_command
+from pipeline.commands.watch import watch_command
 from pipeline.config_errors import SettingsError
 from pipeline.exit_codes import ExitCode
 
@@ -53,6 +54,7 @@ app.command(search_command, name="search")
 app.command(recover_command, name="recover")
 app.command(split_command, name="split")
 app.command(verify_command, name="verify")
+app.command(watch_command, name="watch")
 app.meta.suppress_keyboard_interrupt = False
 app.meta.end_of_options_delimiter = ""  # what follows `--` is for the command
 

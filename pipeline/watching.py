@@ -1,0 +1,128 @@
+"""Files that arrive in watched places -> rounds, each a job of its own whose output is complete.
+
+The output folder holds `round-00001`, `round-00002`, ..., each as `run` leaves a folder, and in it `files.json`:
+the files of the round as they were. A round counts when its manifest is there. A process that is stopped, at any
+moment, is followed by one that takes up exactly the files which no counted round holds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from pipeline import folders
+from pipeline.build import JobResult, run_job
+from pipeline.config import JobConfig
+from pipeline.exit_codes import ExitCode
+from pipeline.formats import InputFile
+from pipeline.input_files import match_pattern
+from pipeline.manifest import MANIFEST_NAME
+
+FILES_NAME = "files.json"
+
+_ROUND = re.compile(r"round-(\d{5,})")
+
+Version = tuple[int, float]
+"""Size and time of change of a file: what tells whether it is another one than before."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """A job over the files that had arrived.
+
+    Attributes:
+        number: From 1.
+        folder: Its output folder.
+        files: The files, and what they were.
+        result: How it ended.
+    """
+
+    number: int
+    folder: str
+    files: Mapping[str, Version]
+    result: JobResult
+
+
+def watch_rounds(config: JobConfig, wait: Callable[[], bool]) -> Iterator[Round]:
+    """A round whenever files have arrived, until waiting says that it is over, or a round has failed.
+
+    A file is taken when it has stayed the same from one look to the next, so that one which is still being
+    written is left alone; whoever can, renames files into place. One that changes later is taken again, in a
+    later round.
+
+    Args:
+        config: The job; `input` is what is watched, `output` the folder of the rounds.
+        wait: Called between two looks; returns whether to look again.
+
+    Raises:
+        ValueError: If a setting cannot be worked with.
+    """
+    done = finished_files(config.output)
+    before: dict[str, Version] = {}
+    while True:
+        present = arrived(config, done)
+        if settled := {path: version for path, version in present.items() if before.get(path) == version}:
+            finished = _run(config, settled)
+            yield finished
+            if finished.result.exit_code != ExitCode.FINE:
+                return
+            done |= settled
+        before = present
+        if not wait():
+            return
+
+
+def arrived(config: JobConfig, done: Mapping[str, Version]) -> dict[str, Version]:
+    """The files that are there now and, as they are now, in no round yet."""
+    return {
+        file.path: _version(file)
+        for file in _present(config.input, config.input_format)
+        if done.get(file.path) != _version(file)
+    }
+
+
+def finished_files(output: str) -> dict[str, Version]:
+    """The files of all counted rounds, each as it was when it was last taken."""
+    done: dict[str, Version] = {}
+    for _, folder in counted_rounds(output):
+        with folders.open_file(folders.join(folder, FILES_NAME)) as file:
+            done |= {path: (size, modified) for path, (size, modified) in json.load(file).items()}
+    return done
+
+
+def counted_rounds(output: str) -> list[tuple[int, str]]:
+    """Numbers and folders of the rounds that have ended well, in order."""
+    found = []
+    for path in folders.list_files(output, below="round-"):
+        if folders.base_name(path) == MANIFEST_NAME:
+            folder = folders.parent(path)
+            if name := _ROUND.fullmatch(folders.base_name(folder)):
+                found.append((int(name[1]), folder))
+    return sorted(found)
+
+
+def _run(config: JobConfig, files: Mapping[str, Version]) -> Round:
+    number = max((number for number, _ in counted_rounds(config.output)), default=0) + 1
+    folder = folders.join(config.output, f"round-{number:05}")
+    _write_files(folder, files)
+    result = run_job(config.model_copy(update={"input": tuple(sorted(files)), "output": folder}))
+    return Round(number, folder, files, result)
+
+
+def _write_files(folder: str, files: Mapping[str, Version]) -> None:
+    with folders.create(folders.join(folder, FILES_NAME)) as file:
+        file.write(json.dumps(dict(files), indent=1).encode())
+
+
+def _present(patterns: Iterable[str], input_format: str) -> Iterator[InputFile]:
+    for pattern in patterns:
+        try:
+            yield from (file for file in match_pattern(pattern, input_format) if file.format is not None)
+        except ValueError:  # nothing is there yet
+            continue
+
+
+def _version(file: InputFile) -> Version:
+    return file.size, file.modified

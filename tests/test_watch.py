@@ -1,0 +1,154 @@
+"""Watched folders: rounds of files as they arrive, taken up again after a stop at any moment."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline import watching
+from pipeline.build import run_job
+from pipeline.config import JobConfig
+from pipeline.watching import finished_files, watch_rounds
+
+
+def put(folder, name, *texts):
+    folder.mkdir(exist_ok=True)
+    lines = [json.dumps({"id": f"{name}-{number}", "text": text}) for number, text in enumerate(texts)]
+    hidden = folder / f".{name}"
+    hidden.write_text("\n".join(lines))
+    hidden.rename(folder / name)
+
+
+def config(tmp_path, output="out"):
+    return JobConfig(
+        input=f"{tmp_path}/inbox/*.jsonl", output=str(tmp_path / output), id_column="id", splitter="words", chunk_size=3
+    )
+
+
+def looks(*actions):
+    """Waiting that does something each time, and is over when nothing is left to do."""
+    left = list(actions)
+
+    def wait():
+        if left:
+            left.pop(0)()
+            return True
+        return False
+
+    return wait
+
+
+def nothing():
+    pass
+
+
+def rows(folder):
+    tables = [pq.read_table(path) for path in sorted(folder.glob("**/chunks-*.parquet"))]
+    return pa.concat_tables(tables).sort_by("chunk_id").to_pylist() if tables else []
+
+
+def test_files_are_taken_once_each_when_they_have_settled(tmp_path):
+    inbox = tmp_path / "inbox"
+    put(inbox, "a.jsonl", "one two three four")
+    actions = looks(lambda: put(inbox, "b.jsonl", "five"), nothing, lambda: put(inbox, "c.jsonl", "six"), nothing)
+    taken = [sorted(Path(path).name for path in each.files) for each in watch_rounds(config(tmp_path), actions)]
+    assert taken == [["a.jsonl"], ["b.jsonl"], ["c.jsonl"]]
+    batch = run_job(config(tmp_path, "batch"))
+    assert rows(tmp_path / "out") == rows(tmp_path / "batch")
+    assert batch.counters["chunks"] == 4
+
+
+def test_a_folder_may_be_empty_at_first(tmp_path):
+    assert list(watch_rounds(config(tmp_path), looks(nothing, nothing))) == []
+
+
+def test_a_file_that_grows_is_left_alone_until_it_rests(tmp_path):
+    inbox = tmp_path / "inbox"
+    put(inbox, "a.jsonl", "one")
+    grow = [lambda size=size: put(inbox, "a.jsonl", *["one"] * size) for size in (2, 3)]
+    [only] = watch_rounds(config(tmp_path), looks(*grow, nothing))
+    assert only.result.counters["documents_read"] == 3
+
+
+def test_a_file_that_changes_later_is_taken_again(tmp_path):
+    inbox = tmp_path / "inbox"
+    put(inbox, "a.jsonl", "one")
+    rounds = list(
+        watch_rounds(config(tmp_path), looks(nothing, lambda: put(inbox, "a.jsonl", "two", "three"), nothing))
+    )
+    assert [each.result.counters["documents_read"] for each in rounds] == [1, 2]
+
+
+def test_a_stop_before_a_round_is_published_loses_and_doubles_nothing(tmp_path, monkeypatch):
+    put(tmp_path / "inbox", "a.jsonl", "one two three four")
+
+    def killed(config):
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(watching, "run_job", killed)
+        rounds = watch_rounds(config(tmp_path), looks(nothing))
+        pytest.raises(SystemExit, list, rounds)
+    assert finished_files(str(tmp_path / "out")) == {}
+    assert [each.number for each in watch_rounds(config(tmp_path), looks(nothing))] == [1]
+    assert list(watch_rounds(config(tmp_path), looks(nothing, nothing))) == []
+    assert len(rows(tmp_path / "out")) == 2
+
+
+def test_a_failed_round_ends_the_watching(tmp_path):
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    (inbox / "a.jsonl").write_text("{bad")
+    job = config(tmp_path).model_copy(update={"max_failures": 0})
+    [only] = watch_rounds(job, looks(nothing, nothing, nothing))
+    assert only.result.exit_code == 3
+
+
+@pytest.mark.slow
+def test_the_command_takes_files_while_it_runs_and_stops_at_ctrl_c(tmp_path):
+    inbox = tmp_path / "inbox"
+    put(inbox, "first.jsonl", "one two three four")
+    command = [
+        sys.executable,
+        "-m",
+        "pipeline",
+        "watch",
+        "--input",
+        f"{inbox}/*.jsonl",
+        "--output",
+        str(tmp_path / "out"),
+    ]
+    command += ["--id-column", "id", "--splitter", "words", "--chunk-size", "3", "--every", "0.3"]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_for(tmp_path / "out" / "round-00001" / "manifest.json")
+        put(inbox, "second.jsonl", "five six", "seven")
+        wait_for(tmp_path / "out" / "round-00002" / "manifest.json")
+        running.send_signal(signal.SIGINT)
+        said = running.communicate(timeout=30)[1]
+    finally:
+        running.kill()
+    assert running.returncode == 0, said
+    assert [line for line in said.splitlines() if "round" in line or "stopped" in line] == [
+        f"llm-splitter: round 1: 1 files, 1 documents, 2 chunks, 0 failures -> {tmp_path}/out/round-00001",
+        f"llm-splitter: round 2: 1 files, 2 documents, 2 chunks, 0 failures -> {tmp_path}/out/round-00002",
+        "llm-splitter: stopped",
+    ]
+    run_job(config(tmp_path, "batch"))
+    assert rows(tmp_path / "out") == rows(tmp_path / "batch")
+    assert not list((tmp_path / "out").glob("**/.*"))
+
+
+def wait_for(path, seconds=90):
+    end = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < end, f"{path} did not appear"
+        time.sleep(0.1)
