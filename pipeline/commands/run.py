@@ -13,6 +13,7 @@ from pipeline.config import JobConfig, load_settings
 from pipeline.config_errors import SettingsError, problem_line
 from pipeline.exit_codes import ExitCode
 from pipeline.flags import flags
+from pipeline.garbage import lasting
 from pipeline.progress import ProgressLine, watch
 from pipeline.summary import summary_table
 
@@ -77,8 +78,9 @@ def _with_beam_options(settings: dict[str, Any], options: tuple[str, ...]) -> di
 
 def _run(job: JobConfig, quiet: bool) -> JobResult:
     # Beam takes seconds to load, which help and wrong settings should not have to wait for.
-    from pipeline.build import run_job  # noqa: PLC0415
-    from pipeline.counters import LIVE  # noqa: PLC0415
+    with lasting():
+        from pipeline.build import run_job  # noqa: PLC0415
+        from pipeline.counters import LIVE  # noqa: PLC0415
 
     display = nullcontext() if quiet else watch(ProgressLine(LIVE.snapshot), Console(stderr=True))
     try:
