@@ -316,3 +316,13 @@ def test_an_encoding_object_is_read_once(monkeypatch):
     for _ in range(3):
         assert len(split("one two", splitter=encoding, chunk_size=3)) > 1
     assert len(read) == 1
+
+
+def test_a_document_that_an_engine_gives_up_on_is_collected():
+    """tiktoken's regular expression runs out of stack on a million spaces; quicktok has no such limit."""
+    batch = TextBatch.from_strings(["one two", " " * 1_000_000, "three"])
+    assert Chunker(by_name("o200k_base"), "quicktok").chunk(batch).errors == []
+    arrays = Chunker(by_name("o200k_base"), "tiktoken").chunk(batch, on_error="collect")
+    assert [document for document, _ in arrays.errors] == [1]
+    assert arrays.doc_offsets.tolist() == [0, 1, 1, 2]
+    assert (arrays.start.tolist(), arrays.end.tolist()) == ([0, 0], [7, 5])

@@ -326,3 +326,21 @@ def test_any_object_that_reports_offsets():
 def test_any_object_that_reports_offsets_keeps_the_contract(source, given_options):
     chunks = split(source, splitter=SpacedTokenizer(), **given_options)
     contract.check(source, chunks, may_skip=contract.is_whitespace)
+
+
+class FailingTokenizer(SpacedTokenizer):
+    def encode(self, text):
+        if "bad" in text:
+            raise RuntimeError("cannot encode")
+        return super().encode(text)
+
+
+def test_a_document_that_a_tokenizer_fails_on_is_collected():
+    chunker = Chunker(SplitOptions(chunk_size=1, splitter=FailingTokenizer()))
+    batch = TextBatch.from_strings(["a b", ["ok", "bad"], "", "c"])
+    arrays = chunker.chunk(batch, on_error="collect")
+    assert [(document, str(error)) for document, error in arrays.errors] == [(1, "cannot encode")]
+    assert arrays.doc_offsets.tolist() == [0, 2, 2, 2, 3]
+    assert (arrays.start.tolist(), arrays.end.tolist()) == ([0, 2, 0], [2, 3, 1])
+    with pytest.raises(RuntimeError, match="cannot encode"):
+        chunker.chunk(batch)
