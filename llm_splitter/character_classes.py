@@ -62,10 +62,10 @@ def class_of(code_points: NDArray[np.uint8] | NDArray[np.uint32]) -> NDArray[np.
 
 
 @cache
-def ascii_codes(kind: int) -> list[int]:
-    """The ASCII characters of a class."""
-    codes: list[int] = np.flatnonzero(_table()[:0x80] == kind).tolist()
-    return codes
+def ascii_ranges(kind: int) -> list[tuple[int, int]]:
+    """The ASCII characters of a class, as the first and the last of each row of neighbours."""
+    changes = np.flatnonzero(np.diff(_table()[:0x80] == kind, prepend=False, append=False))
+    return [(int(first), int(behind) - 1) for first, behind in changes.reshape(-1, 2)]
 
 
 @cache

@@ -1,90 +1,79 @@
-"""The characters of a batch by class. In ASCII text bytes serve for them, and few are looked at."""
+"""The characters of a UTF-8 buffer by class, looked up where that cannot be avoided."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from llm_splitter.character_classes import SPACE, ascii_codes, class_of
-from llm_splitter.texts import Offsets, TextBatch, merged
+from llm_splitter.character_classes import SINGLE, SPACE, ascii_ranges, class_of
+from llm_splitter.texts import Bytes, Offsets
+from llm_splitter.utf8 import LEAST_WIDE, codes_at, spread
 
-_STEPS = 8  # longer runs are found by reading all classes once
+Classes: TypeAlias = NDArray[np.uint8]
+Flags: TypeAlias = NDArray[np.bool_]
 
 
-class CodePoints:
-    """The code points of a batch, numbered.
+def classes_at(data: Bytes, positions: Offsets) -> Classes:
+    """The classes of the characters that start at some positions; white space behind the end."""
+    classes = class_of(codes_at(data, np.minimum(positions, len(data) - 1)))
+    classes[positions == len(data)] = SPACE
+    return classes
+
+
+def classes_of_bytes(data: Bytes) -> Classes:
+    """For every byte the class of the character that it belongs to."""
+    classes = class_of(data)
+    wide = np.flatnonzero(data >= LEAST_WIDE)
+    spread(data, wide, class_of(codes_at(data, wide)), classes)
+    return classes
+
+
+def where_ascii(data: Bytes, kind: int) -> Flags:
+    """Which bytes are ASCII characters of a class; comparisons are many times faster than a look-up."""
+    is_any = np.zeros(len(data), dtype=bool)
+    for first, last in ascii_ranges(kind):
+        is_any |= data == first if first == last else data - np.uint8(first) <= last - first
+    return is_any
+
+
+class WideCharacters:
+    """The characters of a buffer that are not ASCII.
 
     Args:
-        batch: The documents; their parts know nothing of each other.
+        data: Valid UTF-8.
     """
 
-    def __init__(self, batch: TextBatch) -> None:
-        self.is_ascii = batch.is_ascii
-        self._bytes = len(batch.data)
-        starts = merged(batch.part_offsets)
-        starts = starts[starts < self._bytes]
-        if self.is_ascii:
-            self._codes: NDArray[np.uint8] | NDArray[np.uint32] = batch.data
-            self.part_starts = starts
-        else:
-            text = batch.data.tobytes().decode()
-            self._codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
-            self._positions = np.append(np.flatnonzero(batch.data.view(np.int8) >= -64), self._bytes)
-            self.part_starts = np.searchsorted(self._positions, starts)
+    def __init__(self, data: Bytes) -> None:
+        self._data = data
+        self._positions = np.flatnonzero(data >= LEAST_WIDE)
+        first_two = data.take(self._positions).astype(np.uint16) << 8 | data[1:].take(self._positions)
+        self._kinds = _kinds_by_first_two().take(first_two)
 
-    def in_bytes(self, numbers: Offsets) -> Offsets:
-        """The byte positions of code points; that of the number behind the last is the buffer's length."""
-        return numbers if self.is_ascii else self._positions[numbers]
-
-    @cached_property
-    def classes(self) -> NDArray[np.uint8]:
-        """The class of every code point."""
-        return class_of(self._codes)
-
-    def is_space(self) -> NDArray[np.bool_]:
-        """Which code points are white space."""
-        return self._is_any(SPACE)
-
-    def is_space_at(self, numbers: Offsets) -> NDArray[np.bool_]:
-        """Whether white space, or the end, stands at each of some places."""
-        is_space: NDArray[np.bool_] = self._classes_at(numbers) == SPACE
-        return is_space
+    def perhaps(self, *kinds: int) -> Offsets:
+        """Positions of all characters of some classes, and of others whose first two bytes could be theirs."""
+        return self._positions[np.flatnonzero(self._kinds & _bits(kinds))]
 
     def where(self, kind: int) -> Offsets:
-        """The numbers of the code points of a class."""
-        return np.flatnonzero(self._is_any(kind))
-
-    def behind_run(self, numbers: Offsets, first: int, last: int) -> Offsets:
-        """For each place the first from it on whose class is not one of ``first`` to ``last``, or the part's end."""
-        found = numbers.copy()
-        bounds = np.append(self.part_starts, len(self._codes))
-        part_ends = bounds[np.searchsorted(bounds, numbers - 1, side="right")]
-        pending = np.arange(len(found))
-        for _ in range(_STEPS):
-            kinds = self._classes_at(found[pending])
-            pending = pending[(kinds >= first) & (kinds <= last) & (found[pending] < part_ends[pending])]
-            if len(pending) == 0:
-                return found
-            found[pending] += 1
-        is_other = (self.classes < first) | (self.classes > last)
-        others = np.append(np.flatnonzero(is_other), len(self._codes))
-        found[pending] = np.minimum(others[np.searchsorted(others, found[pending])], part_ends[pending])
+        """Positions of the characters of a class."""
+        positions = self.perhaps(kind)
+        found: Offsets = positions[classes_at(self._data, positions) == kind]
         return found
 
-    def _is_any(self, kind: int) -> NDArray[np.bool_]:
-        if not self.is_ascii:
-            is_kind: NDArray[np.bool_] = self.classes == kind
-            return is_kind
-        # a comparison a character is many times faster than a look-up
-        is_any = np.zeros(len(self._codes), dtype=bool)
-        for code in ascii_codes(kind):
-            is_any |= self._codes == code
-        return is_any
 
-    def _classes_at(self, numbers: Offsets) -> NDArray[np.uint8]:
-        inside = numbers < len(self._codes)
-        kinds = np.full(len(numbers), SPACE, dtype=np.uint8)
-        kinds[inside] = class_of(self._codes[numbers[inside]])
-        return kinds
+def _bits(kinds: tuple[int, ...]) -> np.uint16:
+    return np.uint16(sum(1 << kind for kind in kinds))
+
+
+@cache
+def _kinds_by_first_two() -> NDArray[np.uint16]:
+    """The classes, a bit each, of the characters that begin with two bytes, taken as a number."""
+    table = np.zeros(0x10000, dtype=np.uint16)
+    codes = np.arange(0x80, 0x10000, dtype=np.uint32)
+    two = 0xC080 | (codes >> 6) << 8 | codes & 0x3F
+    three = 0xE080 | (codes >> 12) << 8 | (codes >> 6) & 0x3F
+    np.bitwise_or.at(table, np.where(codes < 0x800, two, three), (1 << class_of(codes)).astype(np.uint16))
+    table[0xF0A0:0xF0C0] = _bits((SINGLE,))  # planes 2 and 3; nothing else up there has a class of its own
+    return table

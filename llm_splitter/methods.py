@@ -32,12 +32,11 @@ OnError: TypeAlias = Literal["raise", "collect"]
 
 _GROUP_BYTES = 1 << 22
 _GROUPS_AHEAD = 2
-_RUN_BYTES = 1 << 16  # fewer bytes of ASCII are not worth setting apart
 
 
 def split_built_in(name: str, batch: TextBatch, options: SplitOptions, _: OnError) -> tuple[Boundaries, Errors]:
     """Chunks of a built-in splitter's parts, by its name."""
-    groups = [run for group in batch.groups(_GROUP_BYTES) for run in group.ascii_runs(_RUN_BYTES)] or [batch]
+    groups = list(batch.groups(_GROUP_BYTES)) or [batch]
     return _joined(batch, groups, [_pack_built_in(name, group, options) for group in groups]), []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import accumulate
 from typing import overload
 
@@ -121,10 +122,21 @@ def _slice(text: str, start: int, end: int, unit: OffsetUnit) -> str:
     if unit == "codepoint" or text.isascii():
         return text[start:end]
     if unit == "utf16":
-        return text.encode("utf-16-le", "surrogatepass")[2 * start : 2 * end].decode("utf-16-le", "surrogatepass")
+        return _slice_utf16(text, start, end)
     encoded = np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
-    start, end = to_character_starts(encoded, np.array([start, end])).tolist()
+    positions = np.array([min(start, len(encoded)), min(end, len(encoded))])
+    start, end = to_character_starts(encoded, positions).tolist()
     return encoded[start:end].tobytes().decode("utf-8", "surrogatepass")
+
+
+def _slice_utf16(text: str, start: int, end: int) -> str:
+    units = list(accumulate((2 if character > "\uffff" else 1 for character in text), initial=0))
+    start, end = min(start, units[-1]), min(end, units[-1])
+    first, last = bisect_left(units, start), bisect_left(units, end)
+    if units[first] == start and units[last] == end:
+        return text[first:last]
+    # between the two units of a character: halves come out as upstream's do
+    return text.encode("utf-16-le", "surrogatepass")[2 * start : 2 * end].decode("utf-16-le", "surrogatepass")
 
 
 def _length(text: str, unit: OffsetUnit) -> int:

@@ -7,6 +7,8 @@ from typing import get_args
 
 from llm_splitter.types import ChunkStrategy, OffsetUnit, ParagraphBreak
 
+_MOST = 2**31 - 1  # token counts are 32 bits wide
+
 
 @dataclass(frozen=True)
 class SplitOptions:
@@ -64,6 +66,8 @@ def _check_integer(name: str, value: object, least: int) -> None:
     # bool is an int to Python, and never a size that anybody meant
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    if value > _MOST:
+        raise ValueError(f"{name} must be at most {_MOST}, got {value!r}")
 
 
 def _check_choice(name: str, value: object, allowed: tuple[object, ...]) -> None:

@@ -51,20 +51,30 @@ def pack_evenly(doc_offsets: Offsets, size: int, overlap: int) -> Packing:
 def pack_paragraphs(doc_offsets: Offsets, paragraphs: Offsets, size: int, overlap: int) -> Packing:
     """Chunks that end where a paragraph does, as long as they hold a whole one or the end of one.
 
-    One step of Python a chunk; nothing is done a part.
+    At most one step of Python a chunk; nothing is done a part.
     """
-    starts = paragraphs.tolist()  # bisect is fastest on a list
+    bounds = doc_offsets.tolist()
+    starts = [*paragraphs.tolist(), bounds[-1]]  # bisect is fastest on a list
     first: list[int] = []
     last: list[int] = []
     chunk_offsets = [0]
-    bounds = doc_offsets.tolist()
+    step = size - overlap
     for low, high in pairwise(bounds):
         begin, fresh = low, low
         while fresh < high:
-            end = paragraph_end(starts, fresh, min(begin + size, high), high)
-            first.append(begin)
-            last.append(end)
-            begin, fresh = max(begin, end - overlap), end
+            following = bisect_right(starts, fresh)
+            reach = min(starts[following], high)
+            limit = begin + size
+            if limit < reach:  # full chunks, up to the one that the paragraph ends in
+                full = range(limit, reach, step)
+                first.extend(range(begin, reach - size, step))
+                last.extend(full)
+                fresh = full[-1]
+            else:
+                fresh = high if limit >= high else starts[bisect_right(starts, limit, following) - 1]
+                first.append(begin)
+                last.append(fresh)
+            begin = max(begin, fresh - overlap)
         chunk_offsets.append(len(first))
     return Packing(*(np.array(values, dtype=np.int64) for values in (first, last, chunk_offsets)))
 

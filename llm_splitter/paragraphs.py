@@ -10,7 +10,7 @@ import numpy as np
 from llm_splitter.spans import Spans, group_by_document
 from llm_splitter.texts import Bytes, Offsets, TextBatch, merged
 from llm_splitter.types import ParagraphBreak
-from llm_splitter.whitespace import WHITESPACE, content_ends, next_content
+from llm_splitter.whitespace import WHITESPACE, content_ends, has_content, next_content
 
 _LINE_END = r"(?:\r\n|\r(?!\n)|\n)"  # the two of CRLF are one, whatever the search tries
 _BLANKS = WHITESPACE.replace("\r", "").replace("\n", "")
@@ -36,24 +36,28 @@ def within_paragraphs(batch: TextBatch, spans: Spans, paragraph_break: Paragraph
     """The spans that lie in paragraphs (white space around them is part of none), with where those begin."""
     starts = paragraph_starts(batch, paragraph_break)
     if spans.ends is not None:
-        spans = _inside(batch, spans.starts, spans.ends, starts)
-        return replace(spans, paragraphs=merged(np.searchsorted(spans.starts, starts)))
+        return _inside(batch, spans.starts, starts)
     first = np.searchsorted(spans.starts, starts, side="right") - 1
     trimmed = spans.starts.copy()
     trimmed[first] = starts  # a line may be indented
     return replace(spans, starts=trimmed, paragraphs=first)
 
 
-def _inside(batch: TextBatch, span_starts: Offsets, span_ends: Offsets, starts: Offsets) -> Spans:
+def _inside(batch: TextBatch, span_starts: Offsets, starts: Offsets) -> Spans:
+    """Spans that leave no gaps, those between paragraphs taken out."""
     following = np.append(starts[1:], len(batch.data))[: len(starts)]
     part_ends = batch.part_offsets[np.searchsorted(batch.part_offsets, starts, side="right")]
     ends = content_ends(batch.data, np.minimum(following, part_ends))
-    change = np.zeros(len(span_starts) + 1, dtype=np.int8)
-    change[np.searchsorted(span_starts, starts)] = 1
-    change[np.searchsorted(span_starts, ends)] -= 1
-    is_inside = np.cumsum(change[:-1], dtype=np.int8).view(bool)
+    first, last = np.searchsorted(span_starts, starts), np.searchsorted(span_starts, ends)
+    is_inside = np.ones(len(span_starts), dtype=bool)
+    is_inside[_ranges(np.append(0, last), np.append(first, len(span_starts)))] = False
     kept = span_starts[is_inside]
-    return Spans(kept, span_ends[is_inside], group_by_document(kept, batch.doc_offsets))
+    behind = np.cumsum(last - first)
+    kept_ends = np.empty_like(kept)
+    kept_ends[:-1] = kept[1:]
+    kept_ends[behind - 1] = ends
+    documents = group_by_document(kept, batch.doc_offsets)
+    return Spans(kept, kept_ends, documents, paragraphs=behind - (last - first))
 
 
 def _double_newlines(data: Bytes) -> Offsets:
@@ -65,11 +69,10 @@ def _double_newlines(data: Bytes) -> Offsets:
 
 
 def _blank_lines(data: Bytes) -> Offsets:
-    """Positions behind a line end that is followed by a blank line."""
+    """Positions behind a blank line that a line end comes before, the last of a row of them."""
     starts = line_starts(data)
-    if len(starts) < 2:
-        return starts[:0]
-    return starts[:-1][next_content(data, starts[:-1]) >= starts[1:]]
+    is_blank = np.append(~has_content(data, starts), False)
+    return starts[1:][is_blank[:-1] > is_blank[1:]]
 
 
 def line_starts(data: Bytes) -> Offsets:
@@ -104,3 +107,15 @@ def _breaks(text: str, paragraph_break: ParagraphBreak) -> list[tuple[int, int]]
 def _trimmed(text: str, start: int, end: int) -> tuple[int, str]:
     piece = text[start:end]
     return start + len(piece) - len(piece.lstrip(WHITESPACE)), piece.strip(WHITESPACE)
+
+
+def _ranges(starts: Offsets, ends: Offsets) -> Offsets:
+    """All integers from each start up to the end that goes with it.
+
+    >>> _ranges(np.array([2, 7]), np.array([4, 8])).tolist()
+    [2, 3, 7]
+    """
+    lengths = ends - starts
+    before = np.cumsum(lengths) - lengths
+    numbers: Offsets = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
+    return numbers

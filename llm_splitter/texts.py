@@ -76,6 +76,12 @@ class TextBatch:
         """Byte offsets of the documents, one more than there are documents."""
         return self.part_offsets[self.doc_parts]
 
+    @property
+    def part_starts(self) -> Offsets:
+        """Byte offsets of the parts that hold any text."""
+        starts = merged(self.part_offsets)
+        return starts[starts < len(self.data)]
+
     @cached_property
     def is_ascii(self) -> bool:
         """Whether all text is ASCII, so that a byte is a character in every unit."""
@@ -97,25 +103,6 @@ class TextBatch:
             last = min(max(last, first + 1), len(self))
             yield self._documents(first, last)
             first = last
-
-    def ascii_runs(self, least: int) -> Iterator[TextBatch]:
-        """The batch in smaller ones, such that runs of ASCII documents of ``least`` bytes or more are apart."""
-        if self.is_ascii or len(self) < 2:
-            yield self
-            return
-        others = np.flatnonzero(self.data >= 0x80)
-        holder = merged(np.searchsorted(self.doc_offsets, others, side="right") - 1)
-        bounds = np.concatenate([[-1], holder, [len(self)]])
-        ends = self.doc_offsets
-        first = 0
-        for before, after in pairwise(bounds.tolist()):
-            if ends[after] - ends[before + 1] >= least:
-                if first <= before:
-                    yield self._documents(first, before + 1)
-                yield self._documents(before + 1, after)
-                first = after
-        if first < len(self):
-            yield self._documents(first, len(self))
 
     def _documents(self, first: int, last: int) -> TextBatch:
         parts = self.doc_parts[first : last + 1]
@@ -143,7 +130,7 @@ def merged(*positions: Offsets) -> Offsets:
     >>> merged(np.array([3, 5]), np.array([1, 3])).tolist()
     [1, 3, 5]
     """
-    ordered = np.sort(np.concatenate(positions))
+    ordered = np.sort(np.concatenate(positions), kind="stable")  # which merges what is in order already
     is_first = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
     return ordered[is_first]

@@ -17,6 +17,7 @@ from llm_splitter.own_tokens import OwnTokens
 from llm_splitter.packing import paragraph_end
 from llm_splitter.texts import Offsets, TextBatch
 from llm_splitter.tokenizers import Tokenizer, TokenSpans
+from llm_splitter.whitespace import WHITESPACE
 
 Row: TypeAlias = tuple[int, int, int]
 """Start and end of a chunk in bytes, and its tokens."""
@@ -79,23 +80,28 @@ class TokenPacker:
         doc_offsets = [0]
         for number in range(len(self._doc_tokens) - 1):
             document = self._document(number)
-            if document is not None:
+            if document.low < document.high:
                 self._pack_document(document, rows)
+            elif self._has_content(document):  # a tokenizer may drop all there is, controls for example
+                rows.append((document.start, document.end, 0))
             doc_offsets.append(len(rows))
         start, end, tokens = np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 3).T)
         return Boundaries(
             start, end, tokens.astype(np.int32), tokens > self._size, np.array(doc_offsets, dtype=np.int64)
         )
 
-    def _document(self, number: int) -> _Document | None:
+    def _document(self, number: int) -> _Document:
         low, high = self._doc_tokens[number], self._doc_tokens[number + 1]
         start, end = self._doc_bytes[number], self._doc_bytes[number + 1]
         if self._by_paragraph:
             index = bisect_left(self._paragraph_bytes, start)
             if index == len(self._paragraph_bytes) or self._paragraph_bytes[index] >= end:
-                return None
+                return _Document(high, high, end, end)
             low, start = self._paragraphs[index], self._paragraph_bytes[index]
-        return _Document(low, high, start, end) if low < high else None
+        return _Document(low, high, start, end)
+
+    def _has_content(self, document: _Document) -> bool:
+        return bool(str(self._data[document.start : document.end], "utf-8").strip(WHITESPACE))
 
     def _pack_document(self, document: _Document, rows: list[Row]) -> None:
         begin = fresh = document.low
@@ -153,7 +159,7 @@ class TokenPacker:
         What a tokenizer drops between two tokens belongs to the chunk before it, unless the next one overlaps
         and so holds it anyway.
         """
-        if token == document.high:
+        if token >= document.high or self._starts[token] >= document.end:  # what follows is empty tokens at most
             return document.end
         position, last_end = self._starts[token], self._ends[token - 1]
         if self._data[position] & 0xC0 == 0x80 or position < last_end:
@@ -187,8 +193,8 @@ class TokenPacker:
         token = fresh
         while token < document.high and self._ends[token] <= end:
             token += 1
-        end = document.end if token == document.high else end
-        return _Cut(start, fresh, end, token, own.count_text(str(self._data[start:end], "utf-8")))
+        tokens = own.count_text(str(self._data[start:end], "utf-8"))
+        return _Cut(start, fresh, end, token, tokens)
 
     def _character_start(self, token: int) -> int:
         position = self._starts[token]

@@ -8,10 +8,13 @@ the byte order mark.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 import numpy as np
+from numpy.typing import NDArray
 
 from llm_splitter.texts import Bytes, Offsets
+from llm_splitter.utf8 import codes_at
 
 _EN_QUAD_TO_HAIR_SPACE = "".join(map(chr, range(0x2000, 0x200B)))
 WHITESPACE = "\t\n\v\f\r \u00a0\u1680" + _EN_QUAD_TO_HAIR_SPACE + "\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -19,13 +22,14 @@ WHITESPACE = "\t\n\v\f\r \u00a0\u1680" + _EN_QUAD_TO_HAIR_SPACE + "\u2028\u2029\
 _RUN = re.compile(b"(?:" + b"|".join(re.escape(space.encode()) for space in WHITESPACE) + b")+")
 _STEPS = 24  # white space longer than this is left to the regular expression
 
-_IS_ASCII_SPACE = np.zeros(256, dtype=bool)
-_IS_ASCII_SPACE[[ord(space) for space in WHITESPACE if space.isascii()]] = True
 _ENCODED = frozenset(space.encode() for space in WHITESPACE)
-_MAY_END_SPACE = np.zeros(256, dtype=bool)
-_MAY_END_SPACE[[space[-1] for space in _ENCODED if len(space) > 1]] = True
-_MAY_LEAD_SPACE = np.zeros(256, dtype=bool)
-_MAY_LEAD_SPACE[[space.encode()[0] for space in WHITESPACE if not space.isascii()]] = True
+_IS_SPACE = np.zeros(0x10000, dtype=bool)
+_IS_SPACE[[ord(space) for space in WHITESPACE]] = True
+_IS_ASCII_SPACE, _MAY_LEAD_SPACE, _MAY_END_SPACE, _MAY_BE_SPACE = np.zeros((4, 256), dtype=bool)
+_IS_ASCII_SPACE[[space[0] for space in _ENCODED if len(space) == 1]] = True
+_MAY_LEAD_SPACE[[space[0] for space in _ENCODED]] = True
+_MAY_END_SPACE[[space[-1] for space in _ENCODED]] = True
+_MAY_BE_SPACE[[byte for space in _ENCODED for byte in space]] = True
 
 
 def next_content(data: Bytes, positions: Offsets) -> Offsets:
@@ -35,25 +39,38 @@ def next_content(data: Bytes, positions: Offsets) -> Offsets:
     [0, 5]
     """
     found = positions.astype(np.int64, copy=True)
-    pending = np.flatnonzero(found < len(data))
+    inside = np.flatnonzero(found < len(data))
+    pending = spaced = inside[_MAY_LEAD_SPACE[data[found[inside]]]]
     for _ in range(_STEPS):
         pending = pending[_IS_ASCII_SPACE[data[found[pending]]]]
         found[pending] += 1
         pending = pending[found[pending] < len(data)]
         if len(pending) == 0:
             break
-    return _skip_the_rest(data, found)
+    return _skip_the_rest(data, found, spaced)
 
 
-def _skip_the_rest(data: Bytes, found: Offsets) -> Offsets:
-    inside = np.flatnonzero(found < len(data))
-    first = data[found[inside]]
-    reached = 0
-    for index in inside[_IS_ASCII_SPACE[first] | _MAY_LEAD_SPACE[first]].tolist():
-        if found[index] >= reached:  # not inside the run that was skipped last: no run is read twice
-            match = _RUN.match(data, found[index])  # type: ignore[call-overload]
-            reached = match.end() if match else found[index]
-        found[index] = reached
+def has_content(data: Bytes, bounds: Offsets) -> NDArray[np.bool_]:
+    """Whether anything but white space stands between each two of increasing byte positions."""
+    starts, ends = bounds[:-1], bounds[1:]
+    blank = np.flatnonzero(_MAY_BE_SPACE[data[starts]] & _MAY_BE_SPACE[data[np.maximum(ends - 2, starts)]])
+    # a line's last byte is its end, and the byte before it mostly shows that a line is indented, not blank
+    found = np.ones(len(starts), dtype=bool)
+    found[blank] = next_content(data, starts[blank]) < ends[blank]
+    return found
+
+
+def _skip_the_rest(data: Bytes, found: Offsets, pending: Offsets) -> Offsets:
+    pending = pending[found[pending] < len(data)]
+    pending = pending[_MAY_LEAD_SPACE[data[found[pending]]]]
+    pending = pending[_IS_SPACE.take(codes_at(data, found[pending]), mode="clip")]
+    places = found[pending].tolist()
+    done = 0
+    while done < len(places):
+        match = _RUN.match(data, places[done])  # type: ignore[call-overload]
+        behind = bisect_left(places, match.end(), done)  # no run is read twice
+        found[pending[done:behind]] = match.end()
+        done = behind
     return found
 
 
@@ -78,7 +95,7 @@ def _step_back_the_rest(data: Bytes, found: Offsets) -> Offsets:
     inside = np.flatnonzero(found > 0)
     last = data[found[inside] - 1]
     before, end_before = 0, 0
-    for index in inside[_IS_ASCII_SPACE[last] | _MAY_END_SPACE[last]].tolist():
+    for index in inside[_MAY_END_SPACE[last]].tolist():
         position = int(found[index])
         end = _content_end(data.data, position, before)
         before, end_before = position, end_before if end == before else end

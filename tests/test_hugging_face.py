@@ -188,6 +188,39 @@ def test_what_the_tokenizer_drops_belongs_to_the_chunk_before():
     assert "".join(chunk.text for chunk in chunks) == text
 
 
+def test_trailing_white_space_that_offsets_leave_out():
+    trimming = byte_level()
+    trimming.post_processor = tokenizers.processors.ByteLevel(trim_offsets=True)
+    for text in ("hello ", "hello  ", "a b  ", "  ", "é  ", "a\n\n"):
+        for size in (1, 2, 3):
+            for overlap in (0, size - 1):
+                chunks = split(text, splitter=trimming, chunk_size=size, chunk_overlap=overlap)
+                assert chunks[0].start == 0
+                assert chunks[-1].end == len(text)
+    together = Chunker(SplitOptions(chunk_size=1, splitter=trimming)).chunk(
+        TextBatch.from_strings(["hi", "hello ", "hi"])
+    )
+    assert together.errors == []
+
+
+def test_only_a_single_character_is_over_budget():
+    pieces = tokenizers.models.WordPiece({"[UNK]": 0, "a": 1, "##\u1165": 2, "\u110b": 3}, unk_token="[UNK]")
+    decomposing = tokenizers.Tokenizer(pieces)  # one Hangul character in, two tokens out
+    decomposing.normalizer = tokenizers.normalizers.BertNormalizer()
+    decomposing.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    assert [chunk.text for chunk in split("어 ", splitter=decomposing, chunk_size=1)] == ["어", " "]
+    assert [chunk.text for chunk in split("어 어", splitter=decomposing, chunk_size=1)] == ["어", " ", "어"]
+    assert [chunk.text for chunk in split("어 ", splitter=decomposing, chunk_size=2)] == ["어 "]
+
+
+@pytest.mark.parametrize("strategy", ["character", "paragraph"])
+def test_content_that_the_tokenizer_drops_wholly_is_a_chunk_without_tokens(strategy):
+    for text in ("\u200b", "\U000e0041", "\n\n\n \n\x85\ufeff"):
+        chunks = split(text, splitter=SMALL["word pieces"], chunk_strategy=strategy)
+        assert [chunk.end for chunk in chunks] == [len(text)]
+    assert split(" \n", splitter=SMALL["word pieces"], chunk_strategy=strategy) == []
+
+
 # --- settings of the tokenizer that would spoil chunks
 
 

@@ -19,6 +19,12 @@ def test_chunk_size(size):
     assert str(caught.value).endswith(repr(size))
 
 
+def test_sizes_fit_the_columns_that_count_them():
+    with pytest.raises(ValueError, match="chunk_size must be at most 2147483647, got 2147483648"):
+        SplitOptions(chunk_size=2**31)
+    assert SplitOptions(chunk_size=2**31 - 1).chunk_size == 2**31 - 1
+
+
 @pytest.mark.parametrize("overlap", [value for value in INTEGERS if value != 0 or value is False], ids=repr)
 def test_chunk_overlap(overlap):
     with pytest.raises(ValueError, match="chunk_overlap must be an integer of at least 0, got ") as caught:

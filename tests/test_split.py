@@ -367,3 +367,14 @@ def test_the_recipe_never_raises(name, text):
 def test_pieces_that_share_a_character(text):
     chunks = split(text, splitter=cl100k_pieces, chunk_size=1)
     assert "".join(chunk.text for chunk in chunks) == text
+
+
+def test_halves_of_a_character_side_by_side_stay_halves():
+    source = "\ud83d\ude84"
+    for chunk in split(source, chunk_size=2, offset_unit="utf16"):
+        assert get_chunk(source, chunk.start, chunk.end, offset_unit="utf16") == chunk.text == source
+
+
+def test_offsets_far_behind_the_text_are_clamped_in_every_unit():
+    for unit in ("codepoint", "utf16", "utf8"):
+        assert get_chunk("é🐟", 0, 10**30, offset_unit=unit) == "é🐟"
