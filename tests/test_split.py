@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_splitter import Chunk, Chunker, Part, SplitOptions, TextBatch, split
+from llm_splitter import Chunk, Chunker, Part, SplitOptions, TextBatch, get_chunk, split
 from tests import contract
 from tests.offline_encodings import OFFLINE, decoded_one_by_one, tiktoken_encoding
 from tests.text_strategies import PIECES, texts
