@@ -215,7 +215,6 @@ def test_groups_of_any_size_give_the_same_chunks(name, sources, given_options, s
     expected = chunker.chunk(batch)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(methods, "_GROUP_BYTES", size)
-        patch.setattr(methods, "_RUN_BYTES", size // 2)
         patch.setattr(tokenizers, "_PIECE_BYTES", size)
         arrays = chunker.chunk(batch)
     for column in ("doc_offsets", "start", "end", "byte_start", "byte_end", "token_count", "over_budget"):
