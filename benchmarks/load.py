@@ -40,7 +40,6 @@ from pipeline.recover_job import Source
 from pipeline.source_text import recover_tables, recover_text
 
 DIMENSION = 384
-_TABLES: list[pa.Table] = []  # what the job reads: as elements of the pipeline's graph they would be slow to start
 
 
 def chunk_rows(rows: int) -> list[pa.Table]:
@@ -84,9 +83,9 @@ def compare_copy(address: DatabaseAddress, rows: int, repeat: int) -> None:
     tables = chunk_rows(rows)
     rows = sum(map(len, tables))
     seconds: dict[str, list[float]] = {}
-    with address.connect() as connection:
+    with address.connect() as connection, tempfile.TemporaryDirectory() as folder:
         for _ in range(repeat):
-            for name, work in _contestants(address, connection, tables).items():
+            for name, work in _contestants(address, connection, tables, folder).items():
                 seconds.setdefault(name, []).append(timed(work))
                 print(f"{name:34} {seconds[name][-1]:6.2f} s", flush=True)
     bare = seconds["bare COPY"]
@@ -98,7 +97,7 @@ def compare_copy(address: DatabaseAddress, rows: int, repeat: int) -> None:
 
 
 def _contestants(
-    address: DatabaseAddress, connection: psycopg.Connection, tables: list[pa.Table]
+    address: DatabaseAddress, connection: psycopg.Connection, tables: list[pa.Table], folder: str
 ) -> dict[str, Callable[[], object]]:
     settings = LoadSettings("s", "e", "", "r")
     schema = tables[0].schema.remove(tables[0].schema.get_field_index("embedding"))
@@ -108,7 +107,10 @@ def _contestants(
         create_tables(connection, TableLayout(schema, f"bench_{name}", dimension=DIMENSION))
         layouts[name] = existing_layout(connection, TableLayout(schema, f"bench_{name}", dimension=DIMENSION))
     connection.execute("CHECKPOINT")
-    _TABLES[:] = tables
+    paths = [f"{folder}/{number}.arrow" for number in range(len(tables))]
+    for path, table in zip(paths, tables, strict=True):
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
 
     def load(name: str) -> None:
         for table in tables:
@@ -116,8 +118,7 @@ def _contestants(
 
     def job() -> None:
         with beam.Pipeline(FnApiRunner()) as pipeline:
-            numbers = pipeline | beam.Create(range(len(tables)))
-            chunks = numbers | beam.Map(_table).with_output_types(pa.Table)
+            chunks = pipeline | beam.Create(paths) | beam.Map(_table).with_output_types(pa.Table)
             chunks | WriteToPgvector(address, schema, settings=settings, table="bench_beam", dimension=DIMENSION)
 
     return {
@@ -129,8 +130,9 @@ def _contestants(
     }
 
 
-def _table(number: int) -> pa.Table:
-    return _TABLES[number]
+def _table(path: str) -> pa.Table:
+    with pa.memory_map(path) as file:
+        return pa.ipc.open_file(file).read_all()
 
 
 def compare_changes(address: DatabaseAddress, corpus: str, id_column: str, repeat: int, embedder: str | None) -> None:

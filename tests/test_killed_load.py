@@ -16,12 +16,18 @@ import pytest
 DOCUMENTS, CHUNKS = 3000, 5
 ROOT = Path(__file__).parent.parent
 
-# Small sets make many transactions, and so many places to be killed between and inside of.
+# Small sets make many transactions; each stays open for a while when its rows are there, to be killed inside of.
 LOADER = """
-import sys
+import sys, time
 from pipeline import pgvector
 from pipeline.__main__ import main
+from pipeline.postgres import merge
 pgvector.SET_ROWS = 60
+record = merge._record
+def slowly(*arguments, **named):
+    time.sleep(0.05)
+    record(*arguments, **named)
+merge._record = slowly
 sys.exit(main(["load", "--quiet", *sys.argv[1:]]))
 """
 
@@ -80,7 +86,9 @@ def test_ten_kills(server, connection, namespace, tmp_path, version):
         before = transactions(connection, namespace)
         while loader.poll() is None and transactions(connection, namespace) == before:
             chunks_of_documents(connection, namespace)
-        time.sleep(luck.random() * 0.25)
+        until = time.monotonic() + luck.random() * 0.4
+        while time.monotonic() < until:
+            chunks_of_documents(connection, namespace)
         if loader.poll() is None:
             os.kill(loader.pid, signal.SIGKILL)
             killed += loader.wait() == -signal.SIGKILL

@@ -14,8 +14,10 @@ import pytest
 
 from pipeline.__main__ import main
 from pipeline.config import JobConfig
+from pipeline.database_settings import DatabaseSettings
 from pipeline.exit_codes import ExitCode
 from pipeline.flags import shown_default
+from pipeline.postgres.embedded import embedded_url
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -41,18 +43,21 @@ def blocks(language: str, *, sets_up: bool = False) -> list[object]:
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory):
-    """A folder with what the repository ships for trying, and the output of the first command."""
+def workplace(tmp_path_factory, server):
+    """A folder with what the repository ships for trying, and what its first commands leave."""
     folder = tmp_path_factory.mktemp("readme")
     for name in ("samples", "configs"):
         shutil.copytree(ROOT / name, folder / name)
     before = Path.cwd()
     os.chdir(folder)
     try:
-        assert main(["run", "configs/quickstart.yaml", "--quiet"]) == ExitCode.FINE
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("LLM_SPLITTER_DATABASE_URL", embedded_url(server.folder))
+            assert main(["run", "configs/quickstart.yaml", "--quiet"]) == ExitCode.FINE
+            assert main(["load", "configs/pgvector.yaml", "--quiet"]) == ExitCode.FINE
+            yield folder
     finally:
         os.chdir(before)
-    return folder
 
 
 def test_every_block_is_of_a_kind_that_is_run_or_plain_text():
@@ -101,6 +106,14 @@ def test_the_settings_table_has_every_setting_with_its_default():
     for name, field in JobConfig.model_fields.items():
         default = "needed" if field.is_required() else shown_default(field) or "none"
         assert written[name].strip() == default
+
+
+def test_the_table_of_database_settings_has_every_one_with_its_default():
+    table = README.partition("| setting of `database` | default |")[2].partition("\n\n")[0]
+    written = dict(re.findall(r"^\| `(\w+)` \| `?([^|`]+)`? \|", table, re.MULTILINE))
+    assert list(written) == list(DatabaseSettings.model_fields)
+    for name, field in DatabaseSettings.model_fields.items():
+        assert written[name].strip() == (shown_default(field) or "none")
 
 
 def test_every_exit_code_is_told():
