@@ -43,7 +43,7 @@ class DocumentFiles:
         ValueError: If a pattern matches nothing.
 
     Example:
-        >>> DocumentFiles("docs/*.parquet", id_column="url").text("https://example.org/")
+        >>> DocumentFiles("docs/*.parquet", id_column="url").text("https://example.org/")  # doctest: +SKIP
     """
 
     def __init__(

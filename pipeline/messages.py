@@ -37,6 +37,7 @@ def documents_from_messages(messages: Sequence[Message], source: str, options: R
         ValueError: If there is no id field.
 
     Example:
+        >>> from pipeline.documents import DocumentColumns
         >>> options = ReadOptions(DocumentColumns(id="id"))
         >>> [batch] = documents_from_messages([Message(b'{"id": "a",\n "text": "b"}')], "topic", options)
         >>> batch.documents.column("doc_id").to_pylist()

@@ -22,7 +22,7 @@ JOB = """
 import sys
 from pipeline.build import run_job
 from pipeline.config import JobConfig
-result = run_job(JobConfig(input=sys.argv[1], output=sys.argv[2], splitter="words", chunk_size=3))
+result = run_job(JobConfig(input=sys.argv[1], output=sys.argv[2], splitter=sys.argv[3], chunk_size=3))
 print(result.error)
 sys.exit(result.exit_code)
 """
@@ -42,9 +42,14 @@ def config(corpus, output, **settings):
     return JobConfig(input=f"{corpus}/*.parquet", output=str(output), splitter="words", chunk_size=3, **settings)
 
 
-def start(corpus, output):
-    command = [sys.executable, "-c", JOB, f"{corpus}/*.parquet", str(output)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+def start(corpus, output, splitter="words", **environment):
+    return subprocess.Popen(
+        [sys.executable, "-c", JOB, f"{corpus}/*.parquet", str(output), splitter],
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
 
 
 def content_of(output):
@@ -113,14 +118,19 @@ def test_runs_killed_at_any_moment_leave_all_or_nothing(corpus, tmp_path):
 
 
 def test_ctrl_c_leaves_the_folder_as_it_was(corpus, tmp_path):
+    begun = tmp_path / "begun"
+    (tmp_path / "unhurried.py").write_text(
+        f"import pathlib, time\n\ndef split(text):\n"
+        f"    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(0.05)\n    return text.split()\n"
+    )
     output = tmp_path / "out"
-    process = start(corpus, output)
-    while process.poll() is None and staged(output) == 0:
+    process = start(corpus, output, splitter="unhurried:split", PYTHONPATH=str(tmp_path))
+    while process.poll() is None and not begun.exists():
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=120)
     assert process.returncode not in (0, -signal.SIGKILL), out
-    assert content_of(output) == {}
+    assert not output.exists() or content_of(output) == {}
 
 
 @pytest.fixture
