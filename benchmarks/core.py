@@ -73,7 +73,7 @@ def encode_table(texts: list[str], repeats: int, clock: Clock) -> None:
     """Token chunks as arrays, against the engine's own ids of the same documents."""
     rows = list(_encode_rows(texts, repeats, clock, 0, "all cores"))
     notes = [
-        f"{ENCODING}, {SIZE} tokens, overlap {OVERLAP}, {len(texts)} documents of {size_of(texts):.0f} MB; a ratio is "
+        f"{ENCODING}, {SIZE} tokens, overlap {OVERLAP}, {len(texts)} documents of {size_of(texts):.3g} MB; a ratio is "
         "our cost in costs of `encode_batch` alone.",
     ]
     if hasattr(os, "sched_setaffinity"):
@@ -161,7 +161,7 @@ def peer_table(texts: list[str], repeats: int, clock: Clock) -> None:
         for name, theirs in costs.items()
         if name != "ours"
     ]
-    notes = [f"{size_of(texts):.1f} MB; a ratio is their cost in ours.", *missing_note()]
+    notes = [f"{size_of(texts):.3g} MB; a ratio is their cost in ours.", *missing_note()]
     show("Token chunks in memory, against other packages", COMPARISON, rows, notes)
 
 

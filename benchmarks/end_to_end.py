@@ -68,7 +68,7 @@ def job_table(texts: list[str], root: Path, repeats: int, clock: Clock) -> list[
         if other in costs
     ]
     notes = [
-        f"{size_of(texts):.0f} MB of text in {len(texts)} documents; cl100k_base, 512 tokens, overlap 64, size promise "
+        f"{size_of(texts):.3g} MB of text in {len(texts)} documents; cl100k_base, 512 tokens, overlap 64, size promise "
         "kept; the job is timed as a process, from the start of Python to its end.",
         f"Medians: {', '.join(f'{name} {_seconds(runs):.1f} s' for name, runs in costs.items())}.",
         *missing_note(),
@@ -128,7 +128,7 @@ def loop_table(texts: list[str], our_speed: float, root: Path) -> None:
         theirs = size_of(texts) / seconds
         rows.append((peer.name, f"{theirs:.2f}", f"{our_speed / theirs:.0f}x"))
     notes = [
-        f"On {size_of(texts):.0f} MB, one run, the start of Python not counted; ours is the job with text above, its "
+        f"On {size_of(texts):.3g} MB, one run, the start of Python not counted; ours is the job with text above, its "
         f"start counted: {our_speed:.0f} MB/s.",
         *missing_note(),
     ]

@@ -57,11 +57,11 @@ def _tenfold_in_memory(texts: list[str], repeats: int, clock: Clock) -> Iterator
     # by documents, so that both hold the same mixture; the target is for their true ratio of sizes
     times = size_of(texts) / size_of(tenth)
     target = Target("at most", round(TENFOLD.bound * times / 10, 2))
-    name = f"{size_of(texts):.0f} MB"
+    name = f"{size_of(texts):.3g} MB"
     for splitter in SPLITTERS:
         costs = _chunk_costs(splitter, [texts, tenth], repeats)
         yield comparison(
-            f"{splitter}, {name}", f"{size_of(tenth):.1f} MB", size_of(texts), costs, target=target, clock=clock
+            f"{splitter}, {name}", f"{size_of(tenth):.3g} MB", size_of(texts), costs, target=target, clock=clock
         )
 
 
@@ -70,7 +70,7 @@ def _one_document_in_memory(texts: list[str], repeats: int, clock: Clock) -> Ite
     pieces = _in_pieces(whole, 1000)
     for splitter in SPLITTERS:
         costs = _chunk_costs(splitter, [[whole], pieces], repeats)
-        name = f"{splitter}, one document of {size_of([whole]):.0f} MB"
+        name = f"{splitter}, one document of {size_of([whole]):.3g} MB"
         yield comparison(name, f"in {len(pieces)} documents", size_of([whole]), costs, target=ONE_DOCUMENT, clock=clock)
 
 

@@ -52,7 +52,7 @@ def main(
 def _row(name: str, texts: list[str], pattern: Path, root: Path) -> tuple[str, ...]:
     peaks = [run_python(*job_arguments(pattern, root / "output", text=text)).peak_bytes / 1e6 for text in (True, False)]
     met = "yes" if max(peaks) < LIMIT_MB else "no"
-    return (name, f"{size_of(texts):.0f}", *(f"{peak:.0f}" for peak in peaks), met)
+    return (name, f"{size_of(texts):.3g}", *(f"{peak:.0f}" for peak in peaks), met)
 
 
 def _one_row_group(folder: Path, texts: list[str]) -> Path:

@@ -42,7 +42,7 @@ def our_table(texts: list[str]) -> None:
         options = SplitOptions(size, overlap, strategy, encoding)  # type: ignore[arg-type]
         faults = our_faults(texts, options)
         rows.append((f"{encoding}, {strategy}, {size}/{overlap}", *faults.counts()))
-    notes = [f"{size_of(texts):.0f} MB; sizes are encoded again by tiktoken.", _LEADING]
+    notes = [f"{size_of(texts):.3g} MB; sizes are encoded again by tiktoken.", _LEADING]
     show("Faults in our chunks", ("chunks of", *COLUMNS), rows, notes)
 
 
@@ -80,7 +80,7 @@ def peer_table(texts: list[str]) -> None:
         rows.append((f"ours, {encoding}", *ours.counts()))
         for peer in installed_peers():
             rows.append((f"{peer.name}, {encoding}", *peer_faults(texts, peer, encoding, 512, 64).counts()))
-    notes = [f"{size_of(texts):.0f} MB, 512 tokens, overlap 64 where there is one.", *missing_note()]
+    notes = [f"{size_of(texts):.3g} MB, 512 tokens, overlap 64 where there is one.", *missing_note()]
     show("Faults in the chunks of other packages", ("chunks of", *COLUMNS), rows, notes)
 
 

@@ -122,4 +122,4 @@ def test_growth(corpus: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 @pytest.mark.slow
 def test_memory(corpus: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     memory.main(corpus=corpus, megabytes=0.02, document_megabytes=0.01, scratch=tmp_path)
-    assert "| one file, one row group | 0 |" in capsys.readouterr().out
+    assert "| one file, one row group | 0.02 |" in capsys.readouterr().out
