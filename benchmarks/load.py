@@ -163,8 +163,7 @@ def _read(corpus: str, id_column: str) -> pa.Table:
 def _write(documents: pa.Table, folder: str, changed: float) -> None:
     """The corpus as Parquet; of the changed documents the first word is another."""
     texts = documents.column("text").to_pylist()
-    step = int(1 / changed) if changed else len(texts) + 1
-    for row in range(step // 2, len(texts), step):
+    for row in range(0, len(texts), int(1 / changed)) if changed else ():
         texts[row] = f"Changed. {texts[row] or ''}"
     table = documents.set_column(1, "text", pa.array(texts, pa.large_string()))
     pq.write_table(table, Path(folder) / "documents.parquet", row_group_size=2000)

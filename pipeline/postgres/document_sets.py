@@ -87,11 +87,11 @@ def join_pieces(pieces: Sequence[pa.Table]) -> pa.Table:
 
 
 def sets_without_repeats(tables: Iterable[pa.Table], most_rows: int) -> Iterator[pa.Table]:
-    """Tables of whole documents, joined up to about `most_rows`, none with the same document twice."""
+    """Tables of whole documents, joined or cut to about `most_rows`, none with the same document twice."""
     waiting: list[pa.Table] = []
     seen: set[str] = set()
     rows = 0
-    for table, doc_ids in _without_repeats(tables):
+    for table, doc_ids in _without_repeats(_cut(tables, most_rows)):
         if waiting and (rows + table.num_rows > most_rows or not seen.isdisjoint(doc_ids)):
             yield pa.concat_tables(waiting)
             waiting, seen, rows = [], set(), 0
@@ -130,6 +130,17 @@ def metadata_hashes(rows: pa.Table, names: Sequence[str]) -> list[str]:
 
 def _metadata_bytes(row: dict[str, Any]) -> bytes:
     return orjson.dumps(row, default=repr, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS)
+
+
+def _cut(tables: Iterable[pa.Table], most_rows: int) -> Iterator[pa.Table]:
+    """The tables, those of more rows cut between documents."""
+    for table in tables:
+        ends = np.append(document_starts(table)[1:], table.num_rows)
+        first = 0
+        while first < table.num_rows:
+            last = int(ends[np.searchsorted(ends, min(first + most_rows, table.num_rows))])
+            yield table.slice(first, last - first)
+            first = last
 
 
 def _without_repeats(tables: Iterable[pa.Table]) -> Iterator[tuple[pa.Table, list[str]]]:
