@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import apache_beam as beam
+from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 from apache_beam.pvalue import PCollection
 
@@ -18,9 +19,11 @@ from pipeline.config import JobConfig
 from pipeline.counters import LIVE
 from pipeline.exit_codes import ExitCode
 from pipeline.job_errors import cause_of, is_interrupt
+from pipeline.launch_checks import check_output
 from pipeline.manifest import MANIFEST_NAME, Manifest, parse_manifest
 from pipeline.publish import Output, TooManyFailures, discard, is_output_name
 from pipeline.read import ReadDocuments
+from pipeline.shard_files import check_storable
 from pipeline.worker_paths import check_paths
 from pipeline.write import WriteChunks
 
@@ -49,11 +52,14 @@ class Job:
         config: The settings.
 
     Raises:
-        ValueError: If a setting cannot be worked with: no such file, column or encoding.
+        ValueError: If a setting cannot be worked with: no such file, column or encoding, or an output or a type
+            that cannot be written.
     """
 
     def __init__(self, config: JobConfig) -> None:
+        check_output(config.output)
         self.read = read_step(config)
+        check_storable(self.read.metadata, config.format)
         self.chunk = ChunkDocuments(config.chunker(), include_text=config.text, metadata_fields=self.read.metadata)
         self.write = WriteChunks(
             config.output,
@@ -108,7 +114,7 @@ def build_pipeline(root: Any, config: JobConfig) -> PCollection[str]:
         ValueError: If a setting cannot be worked with: no such file, column or encoding.
 
     Example:
-        >>> with beam.Pipeline() as pipeline:
+        >>> with beam.Pipeline() as pipeline:  # doctest: +SKIP
         ...     build_pipeline(pipeline, JobConfig(input="docs/*.parquet", output="out"))
     """
     return Job(config).build(root)
@@ -128,6 +134,7 @@ def run_job(config: JobConfig, *, beam_args: Sequence[str] = ()) -> JobResult:
         ValueError: If a setting cannot be worked with; nothing ran then.
     """
     options = pipeline_options([*config.beam_options, *beam_args])
+    FileSystems.set_options(options)  # such as where a bucket is, for what is looked up before the job runs
     if not is_local_runner(options.view_as(StandardOptions).runner):
         check_paths("input", config.input)
         check_paths("output", [config.output])
