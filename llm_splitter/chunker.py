@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 from llm_splitter.chunk_arrays import Boundaries, ChunkArrays, in_unit
 from llm_splitter.encodings import ENCODINGS
-from llm_splitter.loading import load_encoding, load_file, load_object
+from llm_splitter.loading import encoding_of_model, load_encoding, load_file, load_object
 from llm_splitter.methods import Errors, OnError, split_built_in, split_custom, split_tokens
 from llm_splitter.options import SplitOptions
 from llm_splitter.splitters import BUILT_IN
@@ -100,11 +101,22 @@ def _load(splitter: object, engine: EngineName) -> Tokenizer | None:
             return load_file(Path(splitter))
         if splitter in ENCODINGS:
             return load_encoding(str(splitter), engine)
-        raise ValueError(
-            f"unknown splitter {str(splitter)!r}; known are {_names()}, a path to a tokenizer.json or to a "
-            "<encoding>.tiktoken rank file"
-        )
+        raise ValueError(_unknown(str(splitter)))
     return load_object(splitter)
+
+
+def _unknown(splitter: str) -> str:
+    return (
+        f"unknown splitter {splitter!r}{_hint(splitter)} Known are {_names()}, the path of a tokenizer.json or of an "
+        "<encoding>.tiktoken rank file, and in settings package.module:callable"
+    )
+
+
+def _hint(splitter: str) -> str:
+    if encoding := encoding_of_model(splitter):
+        return f": that is a model, and its encoding is {encoding}."
+    close = difflib.get_close_matches(splitter.lower(), [*BUILT_IN, *ENCODINGS], n=1)
+    return f": did you mean {close[0]!r}?" if close else "."
 
 
 def _names() -> str:

@@ -61,7 +61,7 @@ def _why_not_quicktok(encoding: Encoding, rank_file: str | Path | None) -> str:
         return f"engine 'quicktok' takes no rank file ({rank_file}): use engine 'tiktoken' or 'auto'"
     if not has_quicktok():
         return "engine 'quicktok' needs the package quicktok-v1: pip install quicktok-v1, or use engine 'tiktoken'"
-    known = ", ".join(sorted(name for name, other in ENCODINGS.items() if other.in_quicktok))
+    known = ", ".join(_in_quicktok())
     return f"quicktok does not know {encoding.name!r} (it knows {known}): use engine 'tiktoken' or 'auto'"
 
 
@@ -100,12 +100,27 @@ def _tiktoken_ranks(encoding: Encoding) -> dict[bytes, int]:
         ranks: dict[bytes, int] = tiktoken.get_encoding(encoding.name)._mergeable_ranks
     except Exception as error:  # tiktoken lets through whatever its download raises
         raise ValueError(
-            f"cannot load the vocabulary of {encoding.name!r} ({type(error).__name__}: {error!s:.200}). Ways out: "
-            "set TIKTOKEN_CACHE_DIR to a folder that tiktoken has filled, name a rank file "
-            f"(splitter '/path/to/{encoding.vocabulary}.tiktoken'), or use an encoding that quicktok-v1 carries "
-            f"({', '.join(sorted(name for name, other in ENCODINGS.items() if other.in_quicktok))})"
+            f"cannot load the vocabulary of {encoding.name!r}: it is neither in an installed package nor in "
+            f"tiktoken's cache, and downloading it failed ({type(error).__name__}). Ways out: set "
+            "TIKTOKEN_CACHE_DIR to a folder that tiktoken has filled, name a rank file "
+            f"(splitter '/path/to/{encoding.vocabulary}.tiktoken'), or an encoding that quicktok-v1 carries "
+            f"({', '.join(_in_quicktok())})"
         ) from error
     return ranks
+
+
+def _in_quicktok() -> list[str]:
+    return sorted(name for name, encoding in ENCODINGS.items() if encoding.in_quicktok)
+
+
+def encoding_of_model(model: str) -> str | None:
+    """The encoding of a model that tiktoken knows by name; None for any other name."""
+    import tiktoken.model  # noqa: PLC0415 - only to say what is wrong
+
+    try:
+        return tiktoken.model.encoding_name_for_model(model)
+    except KeyError:
+        return None
 
 
 def load_file(path: Path) -> Tokenizer:

@@ -158,11 +158,18 @@ def _parse_refused(parsed: _Parsed, row: int, refused: orjson.JSONDecodeError, l
         value = json.loads(text.decode())
         mended = _replace_surrogates(value)
     except (json.JSONDecodeError, RecursionError):
-        parsed.errors[row] = refused  # which says more
+        parsed.errors[row] = _within_line(refused)  # which says more
     except ValueError as error:
         parsed.errors[row] = error
     else:
         _take(parsed, row, mended, changed=mended != value)
+
+
+def _within_line(error: orjson.JSONDecodeError) -> orjson.JSONDecodeError:
+    """The error without the words `line 1`, which would contradict the line's number in the file."""
+    if error.lineno == 1:
+        error.args = (f"{error.msg}: column {error.colno}",)
+    return error
 
 
 def _take(parsed: _Parsed, row: int, value: Any, *, changed: bool) -> None:

@@ -217,6 +217,22 @@ def test_an_unknown_name_lists_the_known_ones(name):
         assert known in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("cl100k", "did you mean 'cl100k_base'?"),
+        ("Word", "did you mean 'words'?"),
+        ("gpt-4o-mini", "that is a model, and its encoding is o200k_base."),
+        ("text-embedding-3-small", "that is a model, and its encoding is cl100k_base."),
+        ("xyz", "in settings package.module:callable"),
+    ],
+)
+def test_an_unknown_name_comes_with_a_hint(name, hint):
+    with pytest.raises(ValueError, match="unknown splitter") as caught:
+        Chunker(by_name(name))
+    assert hint in str(caught.value)
+
+
 def test_an_unknown_engine():
     with pytest.raises(ValueError, match="engine must be 'auto', 'quicktok' or 'tiktoken', got 'fast'"):
         Chunker(by_name("cl100k_base"), "fast")
