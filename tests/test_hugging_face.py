@@ -77,7 +77,49 @@ def meta_space():
     return tokenizer
 
 
-KINDS = {"byte level": byte_level, "word pieces": word_pieces, "meta space": meta_space}
+def trimmed():
+    """Compatibility forms first, offsets without the spaces that tokens begin with: as of RoBERTa."""
+    tokenizer = byte_level()
+    tokenizer.normalizer = tokenizers.normalizers.NFKC()
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)
+    tokenizer.post_processor = tokenizers.processors.ByteLevel(trim_offsets=True)
+    return tokenizer
+
+
+def unigram():
+    """Everything rewritten: decomposed, stripped, runs of spaces made one; pieces by likelihood: as of T5."""
+    normalizers = tokenizers.normalizers
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.Unigram())
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFKD(), normalizers.StripAccents(), normalizers.Strip(), normalizers.Replace("  ", " ")]
+    )
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+    tokenizer.decoder = tokenizers.decoders.Metaspace()
+    trainer = tokenizers.trainers.UnigramTrainer(
+        vocab_size=150, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False
+    )
+    tokenizer.train_from_iterator(LINES, trainer)
+    return tokenizer
+
+
+def prepended():
+    """A mark before the text that is not in it, another for each space: as of Llama 2."""
+    tokenizer = meta_space()
+    tokenizer.normalizer = tokenizers.normalizers.Sequence(
+        [tokenizers.normalizers.Prepend("▁"), tokenizers.normalizers.Replace(" ", "▁")]
+    )
+    tokenizer.pre_tokenizer = None
+    return tokenizer
+
+
+KINDS = {
+    "byte level": byte_level,
+    "word pieces": word_pieces,
+    "meta space": meta_space,
+    "trimmed": trimmed,
+    "unigram": unigram,
+    "prepended": prepended,
+}
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -162,7 +204,7 @@ def test_a_loose_size_counts_the_tokens_of_the_document(tokenizer, chunker, text
     loose = with_options(chunker, tokenizer, {**given_options, "strict_size": False})
     arrays = loose.chunk(TextBatch.from_strings([text]))
     contract.check_order(found_chunks(text, arrays))
-    assert (arrays.token_count > 0).all()
+    assert (arrays.token_count >= 0).all()  # 0 for a document of nothing but what the tokenizer drops
 
 
 # --- examples to read
