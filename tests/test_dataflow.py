@@ -45,11 +45,13 @@ def graph(monkeypatch, tmp_path):
     return pipeline.to_runner_api()
 
 
+@pytest.mark.slow
 def test_reading_chunking_and_writing_are_one_stage(graph):
     [fused] = [steps for steps in fused_stages(graph) if "Read/Read/ParDo(_ReadUnits)" in steps]
     assert {"Chunk/Chunk/ParDo(_ChunkTables)", "Write/Write chunks"} <= set(fused)
 
 
+@pytest.mark.slow
 def test_only_units_are_shuffled_and_no_document_is(graph):
     grouped = [step for step in grouping_steps(graph) if step.endswith("/GroupByKey")]
     assert grouped == [
@@ -60,6 +62,7 @@ def test_only_units_are_shuffled_and_no_document_is(graph):
     ]
 
 
+@pytest.mark.slow
 def test_nothing_of_the_launching_machine_is_in_it(graph, tmp_path):
     pickled = graph.SerializeToString()
     for trace in (str(tmp_path), str(Path.home()) + "/", socket.gethostname(), str(ROOT / "tests")):
@@ -68,6 +71,7 @@ def test_nothing_of_the_launching_machine_is_in_it(graph, tmp_path):
     assert f"/home/{getpass.getuser()}".encode() not in pickled
 
 
+@pytest.mark.slow
 def test_the_job_description_is_made(graph):
     apiclient = pytest.importorskip("apache_beam.runners.dataflow.internal.apiclient")
     config = load_settings(JobConfig, ROOT / "configs" / "dataflow.yaml")
