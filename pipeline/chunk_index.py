@@ -36,7 +36,7 @@ class ChunkIndex:
         runs = [self._runs(file, block) for file, block in places]
         self._index = np.concatenate([np.zeros(0, _RUN), *runs])
         self._index = self._index[np.lexsort((self._index["index"], self._index["key"]))]
-        self._found = np.zeros(len(self._index), bool)
+        self._claimed = np.zeros(len(self._index), bool)
 
     @property
     def rows(self) -> int:
@@ -45,20 +45,24 @@ class ChunkIndex:
 
     def rows_of(self, doc_id: str) -> pa.Table | None:
         """The chunk rows of a document in the order of `chunk_index`; None if there are none."""
-        key = _key(doc_id)
-        first = int(np.searchsorted(self._index["key"], key, "left"))
-        last = int(np.searchsorted(self._index["key"], key, "right"))
-        self._found[first:last] = True
-        pieces = [self._read(run) for run in self._index[first:last]]
+        pieces = [self._read(run) for run in self._index[self._runs_of(doc_id)]]
         if len(pieces) > 1:
             return pa.concat_tables(pieces).sort_by("chunk_index")
         return pieces[0] if pieces else None
 
-    def never_asked_for(self, most: int) -> tuple[int, list[str]]:
-        """How many rows belong to documents that nobody has asked for, and the ids of some of those."""
-        left = self._index[~self._found]
+    def claim(self, doc_id: str) -> None:
+        """Note that there is a document to which rows of this id belong."""
+        self._claimed[self._runs_of(doc_id)] = True
+
+    def unclaimed(self, most: int) -> tuple[int, list[str]]:
+        """How many rows belong to documents that nobody has claimed, and the ids of some of those."""
+        left = self._index[~self._claimed]
         ids = [self._read(run).column(DOC_ID)[0].as_py() for run in left[:most]]
         return int(left["rows"].sum()), sorted(set(ids))
+
+    def _runs_of(self, doc_id: str) -> slice:
+        first, last = (np.searchsorted(self._index["key"], _key(doc_id), side) for side in ("left", "right"))
+        return slice(int(first), int(last))
 
     def _read(self, run: npt.NDArray[np.void]) -> pa.Table:
         place = int(run["file"]), int(run["block"])

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as pt
 
-from pipeline.conversion import is_list, plain_type
 from pipeline.documents import DocumentColumns
+from pipeline.plain_types import stored_type
 
 MetadataColumns = Sequence[str] | Mapping[str, "str | pa.DataType | None"]
 """Names of columns, or names with Arrow types (or their names); without a type, it is found in the input."""
@@ -46,11 +46,12 @@ def metadata_schema(requested: Mapping[str, pa.DataType | None], samples: Iterab
     """
     schemas = list(samples)
     return pa.schema(
-        [
-            (name, kind or common_type(schema.field(name).type for schema in schemas if name in schema.names))
-            for name, kind in requested.items()
-        ]
+        [(name, stored_type(kind) if kind else _found_type(name, schemas)) for name, kind in requested.items()]
     )
+
+
+def _found_type(name: str, samples: Iterable[pa.Schema]) -> pa.DataType:
+    return common_type(schema.field(name).type for schema in samples if name in schema.names)
 
 
 def typed_schema(requested: Mapping[str, pa.DataType | None]) -> pa.Schema:
@@ -89,7 +90,7 @@ def common_type(types: Iterable[pa.DataType]) -> pa.DataType:
         >>> common_type([pa.null(), pa.int32(), pa.int64()])
         DataType(int64)
     """
-    known = list(dict.fromkeys(kind for kind in map(_stored_type, types) if not pt.is_null(kind)))
+    known = list(dict.fromkeys(kind for kind in map(stored_type, types) if not pt.is_null(kind)))
     if len(known) <= 1:
         return known[0] if known else pa.string()
     try:
@@ -127,19 +128,6 @@ def _json_type(value: Any) -> pa.DataType:
     if isinstance(value, int):
         return pa.int64() if -(2**63) <= value < 2**63 else pa.string()
     return pa.float64() if isinstance(value, float) else pa.string()
-
-
-def _stored_type(kind: pa.DataType) -> pa.DataType:
-    """The type in the layout that every reader of our files knows."""
-    kind = plain_type(kind)
-    if pt.is_string_view(kind):
-        return pa.string()
-    if pt.is_binary_view(kind):
-        return pa.binary()
-    if is_list(kind):
-        inner = _stored_type(kind.value_type)
-        return pa.large_list(inner) if pt.is_large_list(kind) or pt.is_large_list_view(kind) else pa.list_(inner)
-    return kind
 
 
 def _named_type(name: str, kind: str | pa.DataType | None) -> pa.DataType | None:

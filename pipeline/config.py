@@ -17,7 +17,7 @@ from llm_splitter.tokenizers import EngineName
 from llm_splitter.types import ChunkStrategy, OffsetUnit, ParagraphBreak
 from pipeline.config_errors import SettingsError, explain
 from pipeline.config_file import read_config_file
-from pipeline.config_values import BeamFlags, Bytes, Columns, Paths, Threshold, WholeNumber, unescape_newlines
+from pipeline.config_values import BeamFlags, Bytes, Columns, Folder, Paths, Threshold, WholeNumber, unescape_newlines
 from pipeline.custom_splitter import import_splitter, is_import_path
 from pipeline.database_settings import DatabaseSettings
 from pipeline.settings_base import Settings
@@ -46,6 +46,7 @@ class DocumentSettings(Settings, title="Documents"):
     verify_checksums: bool = Field(False, description="Check the page checksums of Parquet files while reading.")
     max_line_bytes: Bytes = Field(
         ByteSize(128 * 2**20),
+        validate_default=True,
         description="A longer line in a JSON Lines file fails, that line alone (64MiB, 1GB, ...).",
     )
 
@@ -126,7 +127,7 @@ class SplitSettings(Settings, title="Splitting"):
 class OutputSettings(Settings, title="Chunk rows"):
     """What is written, and where."""
 
-    output: str = Field(description="Folder for chunks-*, failures-* and manifest.json; replaced as a whole.")
+    output: Folder = Field(description="Folder for chunks-*, failures-* and manifest.json; replaced as a whole.")
     text: bool = Field(True, description="Write each chunk's text; without it, rows lead back to the text by offsets.")
     format: Literal["parquet", "arrow", "jsonl"] = Field("parquet", description="Format of the chunk files.")
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Annotated
 
-from pydantic import BeforeValidator, ByteSize, PlainValidator
+from pydantic import AfterValidator, BeforeValidator, ByteSize, PlainValidator
 
 
 def not_a_bool(value: object) -> object:
@@ -31,6 +31,15 @@ def as_paths(value: object) -> object:
     if not isinstance(value, list | tuple) or not value:
         raise ValueError("must be a path or pattern, or a list of them")
     return tuple(os.fspath(item) if isinstance(item, os.PathLike) else item for item in value)
+
+
+def expand_home(path: str) -> str:
+    """A local path that begins with `~` or `~name` -> the same in that user's home folder.
+
+    >>> expand_home("s3://docs/~old")
+    's3://docs/~old'
+    """
+    return os.path.expanduser(path)  # noqa: PTH111 - pathlib would tidy the path, and with it a pattern or an address
 
 
 def unescape_newlines(value: object) -> object:
@@ -115,8 +124,10 @@ def _flags_of(name: object, setting: object) -> Iterable[str]:
 
 
 WholeNumber = Annotated[int, BeforeValidator(not_a_bool)]
-Bytes = Annotated[ByteSize, BeforeValidator(not_a_bool)]
-Paths = Annotated[tuple[str, ...], BeforeValidator(as_paths)]
+# A plain number in the end: C code such as the csv module's takes no subclass of int.
+Bytes = Annotated[ByteSize, BeforeValidator(not_a_bool), AfterValidator(int)]
+Folder = Annotated[str, AfterValidator(expand_home)]
+Paths = Annotated[tuple[Folder, ...], BeforeValidator(as_paths)]
 Columns = Annotated[dict[str, str | None], BeforeValidator(as_columns)]
 Threshold = Annotated[int | float | None, PlainValidator(as_threshold)]
 BeamFlags = Annotated[tuple[str, ...], BeforeValidator(as_flags)]

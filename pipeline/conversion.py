@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from pipeline.plain_types import is_binary, is_list, is_string, plain, plain_type, stored
 from pipeline.schemas import PARTS_TYPE, TEXT_TYPE
 
 Convert = Callable[["pa.Array[Any]"], "pa.Array[Any]"]
@@ -83,11 +84,11 @@ def typed_rows(array: pa.Array[Any], target: pa.DataType) -> Converted:
     """A column cast to another type without loss; strings are checked to be UTF-8."""
 
     def convert(rows: pa.Array[Any]) -> pa.Array[Any]:
-        converted = rows if rows.type == target else plain(rows).cast(target)
+        converted = rows if rows.type == target else rows.cast(target)
         converted.validate(full=True)
         return converted
 
-    return convert_rows(array, target, convert)
+    return convert_rows(array if array.type == target else stored(array), target, convert)
 
 
 def check_text_type(kind: pa.DataType, name: str, *, binary_text: bool) -> None:
@@ -113,51 +114,6 @@ def check_id_type(kind: pa.DataType, name: str) -> None:
     """
     if pt.is_nested(plain_type(kind)):
         raise TypeError(f"column {name!r} has type {kind}; an id is a string, a number or a date")
-
-
-def is_string(kind: pa.DataType) -> bool:
-    """Whether values are strings, in any of Arrow's layouts."""
-    return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
-
-
-def is_binary(kind: pa.DataType) -> bool:
-    """Whether values are bytes, in any of Arrow's layouts."""
-    return bool(
-        pt.is_binary(kind) or pt.is_large_binary(kind) or pt.is_fixed_size_binary(kind) or pt.is_binary_view(kind)
-    )
-
-
-def is_list(kind: pa.DataType) -> bool:
-    """Whether values are lists, in any of Arrow's layouts."""
-    return bool(
-        pt.is_list(kind)
-        or pt.is_large_list(kind)
-        or pt.is_fixed_size_list(kind)
-        or pt.is_list_view(kind)
-        or pt.is_large_list_view(kind)
-    )
-
-
-def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type without extension names and dictionary encoding."""
-    while True:
-        if isinstance(kind, pa.BaseExtensionType):
-            kind = kind.storage_type
-        elif pt.is_dictionary(kind):
-            kind = kind.value_type
-        else:
-            return kind
-
-
-def plain(array: pa.Array[Any]) -> pa.Array[Any]:
-    """The array without extension names and dictionary encoding."""
-    while True:
-        if isinstance(array, pa.ExtensionArray):
-            array = array.storage
-        elif isinstance(array, pa.DictionaryArray):
-            array = array.dictionary_decode()
-        else:
-            return array
 
 
 def _text(array: pa.Array[Any]) -> pa.Array[Any]:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.conversion import Converted, is_string, typed_rows
+from pipeline.conversion import Converted, typed_rows
 from pipeline.documents import Failure, MiB, Places, ReadBatch, ReadOptions, assemble, join_text
 from pipeline.lines import LineSplitter, LongLine
 from pipeline.parquet_files import check_columns
+from pipeline.plain_types import is_string
 from pipeline.schemas import TEXT_TYPE
 
 _BATCH_CHARACTERS = MiB
@@ -99,7 +100,7 @@ class _Records:
     """
 
     def __init__(self, blocks: Iterable[bytes], options: ReadOptions, delimiter: str) -> None:
-        csv.field_size_limit(max(csv.field_size_limit(), min(options.max_line_bytes, 2**31 - 1)))
+        csv.field_size_limit(int(max(csv.field_size_limit(), min(options.max_line_bytes, 2**31 - 1))))
         self._lines = _TextLines(blocks, options.max_line_bytes)
         self._reader = csv.reader(self._lines, delimiter=delimiter, strict=True)
         self.header: list[str] = next(self._reader, [])

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pipeline.chunk_ids import chunk_id_prefixes
 from pipeline.hashing import hash_bytes
-from pipeline.schemas import TEXT
+from pipeline.schemas import CHUNK_COLUMNS, TEXT
 
 Positions = npt.NDArray[np.int64]
 
@@ -73,7 +73,8 @@ def check_document(doc_id: str, data: bytes, rows: pa.Table, promises: Promises)
     prefix = chunk_id_prefixes([doc_id], promises.fingerprint)[0].as_py()
     doc_hash = hash_bytes(data)
     bounds = zip(byte_starts.tolist(), byte_ends.tolist(), strict=True)
-    for row, (start, end) in zip(rows.to_pylist(), bounds, strict=True):
+    own = rows.select([name for name in CHUNK_COLUMNS if name in rows.column_names])  # metadata may be anything
+    for row, (start, end) in zip(own.to_pylist(), bounds, strict=True):
         expected = {
             "chunk_id": f"{prefix}:{row['start']}:{row['end']}",
             "doc_hash": doc_hash,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from apache_beam.io.filesystems import FileSystems
 
 from pipeline.documents import ReadOptions
 from pipeline.formats import Format, InputFile, checked_format, detect_format, sample_schema
+from pipeline.launch_checks import check_file_systems
 
 _SAMPLED_FILES = 16
 _WILDCARD = re.compile(r"[*?\[]")
@@ -65,8 +67,14 @@ def match_pattern(pattern: str, format: Format | str = "auto") -> list[InputFile
 
 
 def open_file(path: str) -> Any:
-    """A file opened for reading as it is, without decompression: local ones by Arrow, others by Beam."""
+    """A file opened for reading as it is, without decompression: local ones by Arrow, others by Beam.
+
+    Raises:
+        OSError: If it cannot be opened, or is a pipe or device, at which reading might wait for ever.
+    """
     if FileSystems.get_scheme(path) is None:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - as it is done for names that are no Unicode
+            raise OSError("this is no regular file, but a folder, pipe, socket or device; only files are read")
         return pa.OSFile(os.fsencode(path) if os.name == "posix" else path)  # names may be no Unicode
     return FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED)
 
@@ -99,10 +107,8 @@ def sample_schemas(files: Sequence[InputFile], options: ReadOptions) -> Iterator
 
 
 def _is_file(path: str) -> bool:
-    try:
-        return not path.endswith("/") and FileSystems.exists(path) and not os.path.isdir(path)  # noqa: PTH112
-    except ValueError as error:
-        raise ValueError(f"{path!r} is on a file system that is not installed: {error}") from error
+    check_file_systems("input", [path])
+    return not path.endswith("/") and FileSystems.exists(path) and not os.path.isdir(path)  # noqa: PTH112
 
 
 def _metadata(path: str) -> FileMetadata:

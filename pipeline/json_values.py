@@ -10,8 +10,9 @@ import orjson
 import pyarrow as pa
 import pyarrow.types as pt
 
-from pipeline.conversion import Converted, is_string
+from pipeline.conversion import Converted
 from pipeline.lines import Line, LongLine
+from pipeline.plain_types import is_string
 
 _ERRORS = (pa.ArrowException, ValueError, TypeError, OverflowError)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.conversion import check_id_type, check_text_type, id_rows, is_list, text_rows, typed_rows
+from pipeline.conversion import check_id_type, check_text_type, id_rows, text_rows, typed_rows
 from pipeline.documents import (
     DocumentColumns,
     Failure,
@@ -20,6 +20,7 @@ from pipeline.documents import (
     assemble,
     join_text,
 )
+from pipeline.plain_types import is_list
 
 _STREAM_BYTES = MiB
 """Column chunks are streamed through buffers of this size rather than loaded whole."""

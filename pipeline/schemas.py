@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.plain_types import stored_type
+
 DOC_ID = "doc_id"
 SOURCE = "source"
 POSITION = "position"
@@ -51,8 +53,6 @@ CHUNK_COLUMNS = (
 )
 """The names that a chunk row uses itself, so that no metadata column may have them."""
 _NAMES_IN_USE = frozenset(CHUNK_COLUMNS + DOCUMENT_COLUMNS)
-
-_VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 
 _BEFORE_TEXT = (
     pa.field("chunk_id", pa.string(), nullable=False),
@@ -138,7 +138,7 @@ def chunk_schema(
 def checked_metadata_fields(fields: Iterable[pa.Field[Any]]) -> list[pa.Field[Any]]:
     """The fields, all nullable and without metadata of their own, once their names are known to be free.
 
-    The view types become the plain ones, which every reader knows and Arrow can repeat.
+    Types become those of `stored_type`, which every reader knows and Arrow can repeat.
 
     Raises:
         ValueError: If a name is used twice, or is one that documents or chunks use themselves.
@@ -152,7 +152,7 @@ def checked_metadata_fields(fields: Iterable[pa.Field[Any]]) -> list[pa.Field[An
             )
         if field.name in checked:
             raise ValueError(f"metadata_columns: {field.name!r} is given twice; name it once")
-        checked[field.name] = pa.field(field.name, _VIEWS.get(field.type, field.type))
+        checked[field.name] = pa.field(field.name, stored_type(field.type))
     return list(checked.values())
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
-from typing import Any, Literal, Protocol, get_args
+import io
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, Protocol, cast, get_args
 
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.json_types import json_table, temporal_as_text
 from pipeline.schemas import TEXT
 
 Format = Literal["parquet", "arrow", "jsonl"]
@@ -95,7 +97,10 @@ class ArrowShard:
 
 
 class JsonLinesShard:
-    """A JSON object a row. What JSON cannot say: times as ISO 8601, bytes as base64, the rest as `str`."""
+    """A JSON object a row. What JSON cannot say: times as ISO 8601, bytes as base64, the rest as `str`.
+
+    What Python cannot say either is written as `json_table` gives it.
+    """
 
     def __init__(self, sink: ByteSink, schema: pa.Schema) -> None:
         del schema  # an object a row needs none
@@ -103,11 +108,19 @@ class JsonLinesShard:
 
     def write(self, table: pa.Table) -> None:
         """Append the table's rows."""
-        for batch in table.to_batches(max_chunksize=_JSON_ROWS):
-            self._sink.write(b"".join(map(json_line, batch.to_pylist())))
+        table = json_table(table)
+        for start in range(0, table.num_rows, _JSON_ROWS):
+            self._sink.write(b"".join(map(json_line, _rows(table.slice(start, _JSON_ROWS)))))
 
     def close(self) -> None:
         """Nothing is held back."""
+
+
+def _rows(table: pa.Table) -> list[dict[str, Any]]:
+    try:
+        return cast(list[dict[str, Any]], table.to_pylist())
+    except (ValueError, OverflowError):  # a date that Python has no value for
+        return cast(list[dict[str, Any]], temporal_as_text(table).to_pylist())
 
 
 _SHARDS: dict[str, Callable[[ByteSink, pa.Schema], ShardFile]] = {
@@ -138,6 +151,25 @@ def check_format(file_format: str) -> Format:
         if known == file_format:
             return known
     raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}, got {file_format!r}")
+
+
+def check_storable(fields: Iterable[pa.Field[Any]], file_format: str) -> None:
+    """Make sure that files of a format can hold columns, before there is anything to write.
+
+    Raises:
+        ValueError: If they cannot hold one; the message names it.
+
+    Example:
+        >>> check_storable([pa.field("n", pa.int64())], "parquet")
+    """
+    for field in fields:
+        try:
+            open_shard(io.BytesIO(), pa.schema([field]), check_format(file_format)).close()
+        except pa.ArrowException as error:
+            raise ValueError(
+                f"metadata_columns: {field.name!r} has the type {field.type}, which {file_format} files cannot hold; "
+                "leave it out, or write files of another format (arrow, jsonl)"
+            ) from error
 
 
 def json_line(row: dict[str, Any]) -> bytes:

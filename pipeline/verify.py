@@ -134,7 +134,7 @@ def _verify_rows(report: Report, config: JobConfig, manifest: Manifest, folder: 
     for table in _documents(config):
         report.documents += table.num_rows
         report.add(checker.check(table))
-    rows, doc_ids = index.never_asked_for(3)
+    rows, doc_ids = index.unclaimed(3)
     if rows:
         report.add([Break("documents", doc_ids[0], f"{rows} rows belong to no document, such as {doc_ids}")])
 
@@ -191,8 +191,8 @@ class _Checker:
         for number, doc_id in enumerate(documents.column(DOC_ID).to_pylist()):
             data = text.data[offsets[number] : offsets[number + 1]].tobytes()
             rows = self._rows_of(doc_id, data)
-            if rows is None or not rows.num_rows:
-                yield from self._without_rows(doc_id, data, rows)
+            if rows is None:
+                yield from self._without_rows(doc_id, data)
             elif breaks := list(check_document(doc_id, data, rows, self._promises)):
                 yield from breaks
             else:
@@ -200,23 +200,32 @@ class _Checker:
         yield from self._budget_breaks(sound)
 
     def _rows_of(self, doc_id: str, data: bytes) -> pa.Table | None:
-        """The rows of this very document, where several have its id, once each."""
+        """The rows of this very document, where several have its id, once each; None if it has none."""
         rows = self._index.rows_of(doc_id)
         if rows is None:
             return None
         rows = rows.filter(pc.equal(rows[DOC_ID], doc_id))
-        index = rows.column("chunk_index").to_numpy()
-        if len(index) > 1 and (np.diff(index) <= 0).any():
-            rows = rows.filter(pc.equal(rows["doc_hash"], hash_bytes(data)))
-            _, first = np.unique(rows.column("chunk_index").to_numpy(), return_index=True)
-            rows = rows.take(pa.array(first))
-        return rows
+        if not rows.num_rows:
+            return None
+        its_own = rows.filter(pc.equal(rows["doc_hash"], hash_bytes(data)))
+        if not its_own.num_rows and not self._needs_rows(doc_id, data):
+            return None
+        self._index.claim(doc_id)
+        if (np.diff(rows.column("chunk_index").to_numpy()) > 0).all():  # one document's, with all that is wrong in them
+            return rows
+        _, first = np.unique(its_own.column("chunk_index").to_numpy(), return_index=True)
+        return its_own.take(pa.array(first)) if its_own.num_rows else None
 
-    def _without_rows(self, doc_id: str, data: bytes, rows: pa.Table | None) -> Iterator[Break]:
-        if rows is not None:
-            yield Break("doc_hash", doc_id, "the rows of this id are of another text")
-        elif data.decode().strip() and not self._own_splitter and doc_id not in self._failed:
+    def _needs_rows(self, doc_id: str, data: bytes) -> bool:
+        return bool(data.decode().strip()) and not self._own_splitter and doc_id not in self._failed
+
+    def _without_rows(self, doc_id: str, data: bytes) -> Iterator[Break]:
+        if not self._needs_rows(doc_id, data):
+            return
+        if self._index.rows_of(doc_id) is None:
             yield Break("documents", doc_id, "has neither chunks nor a failure")
+        else:
+            yield Break("doc_hash", doc_id, "the rows of this id are of another text")
 
     def _budget_breaks(self, documents: list[tuple[bytes, pa.Table]]) -> Iterator[Break]:
         """Chunks whose text has another number of tokens than they say, or more than are allowed."""

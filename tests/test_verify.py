@@ -156,6 +156,26 @@ def test_documents_that_share_an_id(tmp_path):
     assert report.chunks == 3 + 2 + 3
 
 
+SHARED = ["one two three four five", "", "x y", " ", "one two three four five"]
+
+
+@pytest.mark.parametrize("first", SHARED)
+def test_an_id_may_be_that_of_several_documents_also_empty_ones(tmp_path, first):
+    rows = [{"id": f"d{number}", "text": text} for number, other in enumerate(SHARED) for text in (first, other)]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    settings = {"splitter": "words", "chunk_size": 2, "id_column": "id"}
+    run_job(JobConfig(input=str(tmp_path / "docs.jsonl"), output=str(tmp_path / "out"), **settings))
+    assert verify_output(str(tmp_path / "out")).examples == []
+
+
+def test_rows_whose_document_is_empty_now_are_found(job, tmp_path):
+    output = job()
+    ids = [f"d{number}" for number in range(len(TEXTS))]
+    pq.write_table(pa.table({"id": ids, "text": ["", *TEXTS[1:]]}), tmp_path / "emptied.parquet")
+    report = verify_output(str(output), [str(tmp_path / "emptied.parquet")])
+    assert [(found.check, found.doc_id) for found in report.examples] == [("documents", "d0")]
+
+
 def test_documents_that_the_splitter_failed_on_need_no_chunks(tmp_path, monkeypatch):
     (tmp_path / "one_bad_word.py").write_text("def split(text):\n    return [text[: 1 // ('bad' not in text)]]\n")
     monkeypatch.syspath_prepend(str(tmp_path))
