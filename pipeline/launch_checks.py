@@ -11,12 +11,12 @@ from apache_beam.io.filesystems import FileSystems
 
 from pipeline import folders
 
-# By scheme: the extra of apache-beam that brings the file system, and the package which shows that it is there.
-_EXTRAS = {
-    "gs": ("gcp", "google.cloud.storage"),
-    "s3": ("aws", "boto3"),
-    "azfs": ("azure", "azure.storage.blob"),
-    "hdfs": ("hadoop", "hdfs"),
+# By scheme: what to install for the file system, and the package which shows that it is there.
+_PACKAGES = {
+    "gs": ("llm-splitter[gcp]", "google.cloud.storage"),
+    "s3": ("llm-splitter[s3]", "boto3"),
+    "azfs": ("apache-beam[azure]", "azure.storage.blob"),
+    "hdfs": ("apache-beam[hadoop]", "hdfs"),
 }
 
 
@@ -35,15 +35,16 @@ def check_file_systems(setting: str, paths: Iterable[str]) -> None:
     """
     for path in paths:
         scheme = FileSystems.get_scheme(path)
-        extra, package = _EXTRAS.get(scheme or "", ("", ""))
-        if extra and not _is_installed(package):
-            raise ValueError(f"{setting}: {path!r} needs a package for {scheme}://; pip install 'apache-beam[{extra}]'")
+        if scheme in _PACKAGES and not _is_installed(_PACKAGES[scheme][1]):
+            raise ValueError(
+                f"{setting}: {path!r} needs a package for {scheme}://; pip install '{_PACKAGES[scheme][0]}'"
+            )
         try:
             FileSystems.get_filesystem(path)
         except (ValueError, OSError) as error:
             raise ValueError(
                 f"{setting}: {path!r} is on a file system that is not installed; {scheme}:// is none of "
-                f"{', '.join(f'{known}://' for known in _EXTRAS)}"
+                f"{', '.join(f'{known}://' for known in _PACKAGES)}"
             ) from error
 
 

@@ -182,9 +182,9 @@ def test_too_many_failures_are_told_apart_on_other_runners(corpus, tmp_path):
 
 def test_an_output_that_cannot_be_written(corpus, tmp_path):
     (tmp_path / "out").write_text("a file, not a folder")
-    result = run_job(config(corpus, tmp_path / "out"))
-    assert result.exit_code == 1
-    assert str(tmp_path / "out") in result.error
+    for output in (tmp_path / "out", tmp_path / "out" / "below" / "it"):
+        with pytest.raises(ValueError, match=r"output: '.*' cannot be a folder, since '.*/out' is a file; name another"):
+            run_job(config(corpus, output))
 
 
 def test_settings_that_cannot_be_worked_with_fail_before_anything_runs(corpus, tmp_path):

@@ -203,6 +203,24 @@ def test_an_interrupt_is_told(folder, capsys, monkeypatch):
     assert errors(capsys) == ["interrupted; nothing was published"]
 
 
+@pytest.mark.parametrize("module", ["pipeline.command_line", "cyclopts", "apache_beam", "pyarrow"])
+def test_an_interrupt_while_modules_are_loaded_is_told(folder, module):
+    code = f"""
+import sys
+from pipeline.__main__ import main
+
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupted())
+sys.exit(main("run --input docs.jsonl --output out --splitter words --quiet".split()))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=folder)
+    assert (done.returncode, done.stderr) == (130, "llm-splitter: interrupted; nothing was published\n")
+
+
 # split
 
 

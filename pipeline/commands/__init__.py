@@ -1,1 +1,1 @@
-"""The subcommands of `llm-splitter`, one module each; `pipeline/__main__.py` lists them."""
+"""The subcommands of `llm-splitter`, one module each; `pipeline/command_line.py` lists them."""
