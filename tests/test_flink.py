@@ -87,8 +87,10 @@ def test_the_main_job_gives_the_local_rows(corpus, tmp_path):
         begun = time.monotonic()
         flink = run_job(JobConfig(**settings, output=str(tmp_path / "flink"), beam_options=flags))
         flink_seconds = time.monotonic() - begun
-        print(f"\n{local.counters['chunks']} chunks: local {local_seconds:.1f} s, Flink {flink_seconds:.1f} s")
-        print(*stages(tmp_path / "cluster"), sep="\n")
+        sys.stdout.write(
+            f"\n{local.counters['chunks']} chunks: local {local_seconds:.1f} s, Flink {flink_seconds:.1f} s\n"
+        )
+        sys.stdout.write("\n".join(stages(tmp_path / "cluster")) + "\n")
     assert_same(flink, local, tmp_path)
 
 

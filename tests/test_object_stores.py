@@ -33,6 +33,7 @@ def server(monkeypatch):
 def bucket(server):
     bucket = boto3.resource("s3", endpoint_url=server, **KEYS).Bucket("docs")
     bucket.create()
+    bucket.objects.all().delete()  # the servers of a process share what they hold
     documents = pa.table({"id": ["a", "b"], "text": ["one two three four five", "猫坐着 🚄"]})
     data = io.BytesIO()
     pq.write_table(documents, data)

@@ -96,7 +96,8 @@ def test_a_stop_before_a_round_is_published_loses_and_doubles_nothing(tmp_path, 
     with monkeypatch.context() as patch:
         patch.setattr(watching, "run_job", killed)
         rounds = watch_rounds(config(tmp_path), looks(nothing))
-        pytest.raises(SystemExit, list, rounds)
+        with pytest.raises(SystemExit):
+            list(rounds)
     assert finished_files(str(tmp_path / "out")) == {}
     assert [each.number for each in watch_rounds(config(tmp_path), looks(nothing))] == [1]
     assert list(watch_rounds(config(tmp_path), looks(nothing, nothing))) == []
