@@ -135,9 +135,8 @@ def _table(path: str) -> pa.Table:
         return pa.ipc.open_file(file).read_all()
 
 
-def compare_changes(address: DatabaseAddress, corpus: str, id_column: str, repeat: int, embedder: str | None) -> None:
+def compare_changes(address: DatabaseAddress, documents: pa.Table, repeat: int, embedder: str | None) -> None:
     """A first load of a corpus, one with nothing changed, and one with 1% of the documents changed."""
-    documents = _read(corpus, id_column)
     ratios: dict[str, list[float]] = {"nothing changed": [], "1% changed": []}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(repeat):
@@ -157,6 +156,14 @@ def compare_changes(address: DatabaseAddress, corpus: str, id_column: str, repea
 def _read(corpus: str, id_column: str) -> pa.Table:
     return pa.concat_tables(
         table.select(["doc_id", "text"]) for table in DocumentFiles(corpus, id_column=id_column).tables()
+    )
+
+
+def _copies(documents: pa.Table, copies: int) -> pa.Table:
+    doc_ids = documents.column("doc_id").to_pylist()
+    return pa.concat_tables(
+        documents.set_column(0, "doc_id", pa.array([f"{number}/{doc_id}" for doc_id in doc_ids]))
+        for number in range(copies)
     )
 
 
@@ -240,6 +247,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--embedder")
+    parser.add_argument("--copies", type=int, default=1, help="of the corpus, under ids of their own, for `changes`")
     parser.add_argument("--url", help="a server to measure on; by default one is started")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -247,7 +255,8 @@ def main() -> None:
         if given.what == "copy":
             compare_copy(address, given.rows, given.repeat)
         elif given.what == "changes":
-            compare_changes(address, given.corpus, given.id_column, given.repeat, given.embedder)
+            documents = _copies(_read(given.corpus, given.id_column), given.copies)
+            compare_changes(address, documents, given.repeat, given.embedder)
         else:
             round_trip(address, given.corpus, given.id_column)
 
