@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -33,10 +33,10 @@ def classes_of_bytes(data: Bytes) -> Classes:
 
 def where_ascii(data: Bytes, kind: int) -> Flags:
     """Which bytes are ASCII characters of a class; comparisons are many times faster than a look-up."""
-    is_any = np.zeros(len(data), dtype=bool)
-    for first, last in ascii_ranges(kind):
-        is_any |= data == first if first == last else data - np.uint8(first) <= last - first
-    return is_any
+    is_in = [
+        data == first if first == last else data - np.uint8(first) <= last - first for first, last in ascii_ranges(kind)
+    ]
+    return reduce(np.bitwise_or, is_in)
 
 
 class WideCharacters:
@@ -54,7 +54,7 @@ class WideCharacters:
 
     def perhaps(self, *kinds: int) -> Offsets:
         """Positions of all characters of some classes, and of others whose first two bytes could be theirs."""
-        return self._positions[np.flatnonzero(self._kinds & _bits(kinds))]
+        return self._positions[np.flatnonzero(self._kinds & _bits(kinds) != 0)]
 
     def where(self, kind: int) -> Offsets:
         """Positions of the characters of a class."""

@@ -57,12 +57,16 @@ def sentences(batch: TextBatch) -> Spans:
 
 def _behind_stops(batch: TextBatch) -> Offsets:
     """Positions behind a stop and the closers that follow it, where that ends a sentence."""
-    wide = WideCharacters(batch.data)
-    strong, weak = wide.where(STRONG_STOP), wide.where(STOP)
-    strong = behind_run(batch, behind_each(batch.data, strong))
-    weak = np.concatenate([np.flatnonzero(where_ascii(batch.data, STOP)) + 1, behind_each(batch.data, weak)])
-    weak = behind_run(batch, weak)
-    return merged(strong, weak[classes_at(batch.data, weak) == SPACE])
+    data = batch.data
+    wide = WideCharacters(data).perhaps(STOP, STRONG_STOP)
+    kinds = classes_at(data, wide)
+    strong, weak = wide[kinds == STRONG_STOP], wide[kinds == STOP]
+    ascii_stops = np.flatnonzero(where_ascii(data, STOP))
+    behind = np.concatenate([behind_each(data, strong), behind_each(data, weak), ascii_stops + 1])
+    behind = behind_run(batch, behind)
+    ends_sentence = classes_at(data, behind) == SPACE
+    ends_sentence[: len(strong)] = True
+    return merged(behind[ends_sentence])
 
 
 def lines(batch: TextBatch) -> Spans:

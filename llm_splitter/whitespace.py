@@ -53,8 +53,9 @@ def next_content(data: Bytes, positions: Offsets) -> Offsets:
 def has_content(data: Bytes, bounds: Offsets) -> NDArray[np.bool_]:
     """Whether anything but white space stands between each two of increasing byte positions."""
     starts, ends = bounds[:-1], bounds[1:]
-    blank = np.flatnonzero(_MAY_BE_SPACE[data[starts]] & _MAY_BE_SPACE[data[np.maximum(ends - 2, starts)]])
+    blank = np.flatnonzero(_MAY_BE_SPACE[data[starts]])
     # a line's last byte is its end, and the byte before it mostly shows that a line is indented, not blank
+    blank = blank[_MAY_BE_SPACE[data[np.maximum(ends[blank] - 2, starts[blank])]]]
     found = np.ones(len(starts), dtype=bool)
     found[blank] = next_content(data, starts[blank]) < ends[blank]
     return found
