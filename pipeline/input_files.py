@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import stat
@@ -13,10 +14,12 @@ from apache_beam.io.filesystem import CompressionTypes, FileMetadata
 from apache_beam.io.filesystems import FileSystems
 
 from pipeline.documents import ReadOptions
+from pipeline.earlier_outputs import without_outputs
 from pipeline.formats import Format, InputFile, checked_format, detect_format, sample_schema
 from pipeline.launch_checks import check_file_systems
 
 _SAMPLED_FILES = 16
+_log = logging.getLogger(__name__)
 _WILDCARD = re.compile(r"[*?\[]")
 
 
@@ -25,7 +28,7 @@ def match_files(patterns: str | Sequence[str], format: Format | str = "auto") ->
 
     `*` and `?` stay within a folder, `**` crosses folders, and a folder stands for all files of known
     formats in it and below. Names that begin with a dot are not matched by patterns, nor, in a folder,
-    those that begin with `_`.
+    those that begin with `_`. Outputs of this program that lie in a folder, or below a `**`, are left out.
 
     Args:
         patterns: One or several, on any of Beam's file systems.
@@ -36,34 +39,70 @@ def match_files(patterns: str | Sequence[str], format: Format | str = "auto") ->
     """
     checked_format(format)
     found: dict[str, InputFile] = {}
+    outputs: set[str] = set()
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        found.update((file.path, file) for file in match_pattern(pattern, format))
+        found.update((file.path, file) for file in match_pattern(pattern, format, outputs))
     if not found:
         raise ValueError("no input: name at least one file or pattern")
+    if outputs:
+        example = f"{min(outputs)!r}" + (f" and {len(outputs) - 1} more" if len(outputs) > 1 else "")
+        _log.warning("input: no documents are taken from earlier outputs of this program: %s", example)
     return [found[path] for path in sorted(found)]
 
 
-def match_pattern(pattern: str, format: Format | str = "auto") -> list[InputFile]:  # noqa: A002
+def list_again(patterns: Sequence[str], format: Format | str) -> list[InputFile]:  # noqa: A002
+    """The files as `match_files` lists them, where it has done so before.
+
+    A pattern that matches nothing any more stands for itself, and reading it will say so.
+    """
+    found = {file.path: file for pattern in patterns for file in list_or_name(pattern, format)}
+    return [found[path] for path in sorted(found)]
+
+
+def list_or_name(pattern: str, format: Format | str) -> list[InputFile]:  # noqa: A002
+    """The files that a path or pattern names, or if there are none itself, as a file that cannot be read."""
+    try:
+        return match_pattern(pattern, format)
+    except ValueError:
+        return [InputFile(pattern, 0)]
+
+
+def match_pattern(pattern: str, format: Format | str = "auto", outputs: set[str] | None = None) -> list[InputFile]:  # noqa: A002
     """The files that one path or pattern names; see `match_files`.
 
     A file whose format is not known has the format None, as long as others have one.
+
+    Args:
+        pattern: A path, pattern or folder.
+        format: What the files are.
+        outputs: The folders of outputs that were left out are added to it.
 
     Raises:
         ValueError: If there are none.
     """
     if _is_file(pattern):
         return [_input_file(_metadata(pattern), format, required=True)]
-    if _WILDCARD.search(pattern):
-        files = [_input_file(metadata, format) for metadata in _list(pattern) if not _hidden(metadata.path, pattern)]
+    outputs = set() if outputs is None else outputs
+    if "**" in pattern or not _WILDCARD.search(pattern):
+        files = without_outputs(_matching(pattern, format), lambda file: file.path, outputs)
     else:
-        files = list(_folder_files(pattern, format))
-    if not files:
+        files = list(_matching(pattern, format))
+    if not files and outputs:
         raise ValueError(
-            f"input: no file matches {pattern!r}; check the path, and quote patterns so that no shell expands them"
+            f"input: {pattern!r} matches only outputs of this program, such as {min(outputs)!r}; to chunk those once "
+            "more, name their files"
         )
+    if not files:
+        raise ValueError(f"input: no file matches {pattern!r}; {_advice(pattern)}")
     if not any(file.format for file in files):
         detect_format(files[0].path)
     return files
+
+
+def _advice(pattern: str) -> str:
+    if "," in pattern:
+        return f"several are a list, or words of their own: --input {' '.join(map(str.strip, pattern.split(',')))}"
+    return "check the path, and quote patterns so that no shell expands them"
 
 
 def open_file(path: str) -> Any:
@@ -131,6 +170,12 @@ def _format_or_none(path: str) -> Format | None:
         return detect_format(path)
     except ValueError:
         return None
+
+
+def _matching(pattern: str, format: str) -> Iterator[InputFile]:  # noqa: A002
+    if not _WILDCARD.search(pattern):
+        return _folder_files(pattern, format)
+    return (_input_file(metadata, format) for metadata in _list(pattern) if not _hidden(metadata.path, pattern))
 
 
 def _folder_files(folder: str, format: str) -> Iterator[InputFile]:  # noqa: A002

@@ -21,7 +21,7 @@ from pipeline.column_types import (
 from pipeline.counters import count
 from pipeline.documents import DocumentColumns, Failure, MiB, ReadBatch, ReadOptions, failure_table, rebatch
 from pipeline.formats import Format, InputFile, ReadUnit, checked_format, plan_units, read_unit
-from pipeline.input_files import check_unchanged, match_files, match_pattern, open_file, sample_schemas
+from pipeline.input_files import check_unchanged, list_again, list_or_name, match_files, open_file, sample_schemas
 from pipeline.table_coder import TABLE
 
 DOCUMENTS, FAILURES, COUNTS = "documents", "failures", "counts"
@@ -83,7 +83,9 @@ class ReadDocuments(beam.PTransform[Any, Any]):
         error_handler: Any = None,
     ) -> None:
         super().__init__()
-        self.files = match_files(patterns, format)
+        self._patterns = (patterns,) if isinstance(patterns, str) else tuple(patterns)
+        self._format = format
+        self.files = match_files(self._patterns, format)
         columns = DocumentColumns(text_column, id_column, binary_text=binary_text)
         options = ReadOptions(columns, verify_checksums, max_line_bytes, batch_bytes, split_bytes)
         self.options = replace(options, columns=_resolve(options, metadata_columns, self.files))
@@ -96,8 +98,29 @@ class ReadDocuments(beam.PTransform[Any, Any]):
 
     def expand(self, pipeline: Any) -> Any:
         """List, plan and read the files."""
-        files = pipeline | "List files" >> beam.Create(self.files)
+        files = pipeline | "List files" >> _ListFiles(self._patterns, self._format)
         return _read(files, self.options, self._error_handler)
+
+
+class _ListFiles(beam.PTransform[Any, Any]):
+    """Patterns -> the files that they name, each once, spread over the workers.
+
+    They are listed again where the job runs: in its graph the files of a large corpus would be too much for a runner
+    to take.
+    """
+
+    def __init__(self, patterns: tuple[str, ...], format: str) -> None:  # noqa: A002
+        super().__init__()
+        self._patterns, self._format = patterns, format
+
+    def expand(self, pipeline: Any) -> PCollection[InputFile]:
+        files: PCollection[InputFile] = (
+            pipeline
+            | "Patterns" >> beam.Create([self._patterns])
+            | "Match" >> beam.FlatMap(list_again, self._format)
+            | "Spread files" >> beam.Reshuffle()
+        )
+        return files
 
 
 class ReadAllDocuments(beam.PTransform[Any, Any]):
@@ -143,7 +166,7 @@ class ReadAllDocuments(beam.PTransform[Any, Any]):
 
     def expand(self, paths: PCollection[str]) -> Any:
         """List, plan and read the files."""
-        files = paths | "List files" >> beam.FlatMap(_list_files, self._format)
+        files = paths | "List files" >> beam.FlatMap(list_or_name, self._format)
         return _read(files, self.options, self._error_handler)
 
 
@@ -155,13 +178,6 @@ def _resolve(options: ReadOptions, requested: MetadataColumns, files: Sequence[I
     certain = types if all(file.format not in ("jsonl", "text") for file in files) else ()
     check_sampled(options.columns, certain, samples)
     return replace(options.columns, metadata=metadata_schema(types, samples))
-
-
-def _list_files(pattern: str, format: str) -> list[InputFile]:  # noqa: A002
-    try:
-        return match_pattern(pattern, format)
-    except (ValueError, OSError):
-        return [InputFile(pattern, 0)]  # reading it will say what is wrong
 
 
 def _read(files: PCollection[InputFile], options: ReadOptions, error_handler: Any) -> Any:

@@ -11,7 +11,11 @@ from apache_beam.testing.test_pipeline import TestPipeline
 from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.error_handling import CollectingErrorHandler
 
-from pipeline.read import ReadAllDocuments, ReadDocuments
+from pipeline.document_files import DocumentFiles
+from pipeline.documents import ReadOptions
+from pipeline.formats import ReadUnit
+from pipeline.input_files import match_files
+from pipeline.read import ReadAllDocuments, ReadDocuments, read_documents
 from pipeline.schemas import FAILURE_SCHEMA, document_schema
 
 
@@ -137,10 +141,35 @@ def test_the_transform_can_be_pickled(folder):
 
 
 def test_a_file_that_changes_while_it_is_read_is_a_failure(folder):
-    transform = ReadDocuments(f"{folder}/b.jsonl")
-    with (folder / "b.jsonl").open("a") as file:
-        file.write('\n{"text": "late"}\n')
+    [file] = match_files(f"{folder}/b.jsonl")
+    with (folder / "b.jsonl").open("a") as handle:
+        handle.write('\n{"text": "late"}\n')
+    (failure,) = (failure for batch in read_documents(ReadUnit(file), ReadOptions()) for failure in batch.failures)
+    assert failure.message.startswith("the file changed while it was read")
+
+
+def test_the_graph_does_not_grow_with_the_files(tmp_path):
+    def graph(files):
+        for number in range(files):
+            (tmp_path / f"{number}.txt").write_text(f"document {number}")
+        pipeline = beam.Pipeline()
+        assert pipeline | ReadDocuments(f"{tmp_path}/*.txt")
+        return pipeline.to_runner_api().SerializeToString()
+
+    assert abs(len(graph(300)) - len(graph(3))) < 300  # what is random in it may be told in more or fewer bytes
+
+
+def test_overlapping_patterns_give_each_file_once(folder):
     with TestPipeline() as pipeline:
-        outputs = pipeline | transform
-        failed = outputs.failures | beam.FlatMap(rows) | beam.Map(lambda row: row["message"][:34])
-        assert_that(failed, equal_to(["the file changed while it was read"]))
+        outputs = pipeline | ReadDocuments([f"{folder}/*.jsonl", str(folder), f"{folder}/b.jsonl"])
+        ids = outputs.documents | beam.FlatMap(rows) | beam.Map(lambda row: row["doc_id"])
+        once = list(DocumentFiles(f"{folder}/**").tables())
+        assert_that(ids, equal_to([doc_id for table in once for doc_id in table.column("doc_id").to_pylist()]))
+
+
+def test_a_file_that_is_gone_when_the_job_runs_is_a_failure(folder):
+    transform = ReadDocuments([f"{folder}/b.jsonl", f"{folder}/a.parquet"])
+    (folder / "b.jsonl").unlink()
+    with TestPipeline() as pipeline:
+        failed = (pipeline | transform).failures | beam.FlatMap(rows) | beam.Map(lambda row: row["error"])
+        assert_that(failed, equal_to(["FileNotFoundError"]))
