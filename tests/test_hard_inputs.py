@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
+from functools import cache
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm_splitter import Chunker, SplitOptions, TextBatch, get_chunk, loading, methods, tokenizers
+import llm_splitter
+from llm_splitter import Chunker, SplitOptions, TextBatch, get_chunk, loading, tokenizers
 from tests import contract
 from tests.offline_encodings import OFFLINE, quicktok
 from tests.text_strategies import documents, options
@@ -206,6 +210,15 @@ def test_a_custom_splitter_is_called_once_for_each_paragraph():
 # --- what is computed at a time changes nothing
 
 
+@cache
+def sizes_at_a_time():
+    """The constants that say how many bytes are worked on at a time."""
+    modules = [importlib.import_module(f"llm_splitter.{found.name}") for found in iter_modules(llm_splitter.__path__)]
+    found = [(module, name) for module in modules for name in vars(module) if name.endswith("_BYTES")]
+    assert {"_GROUP_BYTES", "_PIECE_BYTES"} <= {name for _, name in found}
+    return found
+
+
 @pytest.mark.parametrize("name", BUILT_IN)
 @given(sources=st.lists(documents(8), max_size=5), given_options=options(), size=st.sampled_from([1, 7, 40]))
 @settings(max_examples=settings().max_examples // 2)
@@ -214,8 +227,8 @@ def test_groups_of_any_size_give_the_same_chunks(name, sources, given_options, s
     batch = TextBatch.from_strings(sources)
     expected = chunker.chunk(batch)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(methods, "_GROUP_BYTES", size)
-        patch.setattr(tokenizers, "_PIECE_BYTES", size)
+        for module, constant in sizes_at_a_time():
+            patch.setattr(module, constant, size)
         arrays = chunker.chunk(batch)
     for column in ("doc_offsets", "start", "end", "byte_start", "byte_end", "token_count", "over_budget"):
         assert getattr(arrays, column).tolist() == getattr(expected, column).tolist()
