@@ -7,9 +7,10 @@ cache, and the next group is encoded while one is packed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate, zip_longest
 from typing import Any, Literal, TypeAlias
 
@@ -73,7 +74,7 @@ def split_tokens(
     first = 0
     for group, encoded in _encode_ahead(tokenizer, groups):
         try:
-            packed.append(_pack_tokens(tokenizer, group, tokenizer.spans(group, encoded.result()), options))
+            packed.append(_pack_tokens(tokenizer, group, tokenizer.spans(group, encoded()), options))
         except NEVER_CAUGHT:
             raise
         except BaseException:
@@ -86,12 +87,15 @@ def split_tokens(
     return _joined(batch, groups, packed), errors
 
 
-def _encode_ahead(tokenizer: Tokenizer, groups: list[TextBatch]) -> Iterator[tuple[TextBatch, Future[Any]]]:
-    """Each group with its encoded tokens to come; while it is worked on the next ones are being encoded."""
+def _encode_ahead(tokenizer: Tokenizer, groups: list[TextBatch]) -> Iterator[tuple[TextBatch, Callable[[], Any]]]:
+    """Each group with what gives its encoded tokens; while it is worked on the next ones are being encoded."""
+    if len(groups) == 1:  # starting a thread takes longer than encoding most single texts
+        yield groups[0], partial(tokenizer.encode, groups[0])
+        return
     with ThreadPoolExecutor(1) as pool:
         pending = deque(pool.submit(tokenizer.encode, group) for group in groups[:_GROUPS_AHEAD])
         for group, following in zip_longest(groups, groups[_GROUPS_AHEAD:]):
-            yield group, pending.popleft()
+            yield group, pending.popleft().result
             if following is not None:
                 pending.append(pool.submit(tokenizer.encode, following))
 

@@ -260,5 +260,6 @@ def _cut_up(text: bytes) -> list[bytes]:
     return [*pieces, text[start:]]
 
 
+@cache  # reading a package's metadata takes longer than encoding a page
 def _version(engine: str) -> str:
     return importlib.metadata.version({"quicktok": "quicktok-v1"}.get(engine, engine))
