@@ -20,10 +20,11 @@ from pipeline.counters import LIVE
 from pipeline.exit_codes import ExitCode
 from pipeline.job_errors import cause_of, is_interrupt
 from pipeline.launch_checks import check_output
-from pipeline.manifest import MANIFEST_NAME, Manifest, parse_manifest
+from pipeline.manifest import FAILURES_TO_READ, MANIFEST_NAME, Manifest, parse_manifest
 from pipeline.publish import Output, TooManyFailures, discard, is_output_name
 from pipeline.read import ReadDocuments
 from pipeline.shard_files import check_storable
+from pipeline.wording import plural
 from pipeline.worker_paths import check_paths
 from pipeline.write import WriteChunks
 
@@ -33,10 +34,11 @@ class JobResult:
     """How a job ended.
 
     Attributes:
-        exit_code: Fine, failed, or more failures than `max_failures` allows.
+        exit_code: Fine, failed, or more failures than `max_failures` allows. A job that chunked nothing while
+            there were failures has failed, although its output is published.
         counters: Sums over the job; empty if it did not finish.
         manifest: What the output folder holds; None if the job did not finish.
-        error: Why it did not finish, in words.
+        error: Why it did not finish or has failed, in words.
     """
 
     exit_code: ExitCode
@@ -65,7 +67,7 @@ class Job:
             config.output,
             self.chunk.schema,
             format=config.format,
-            settings=config.model_dump(mode="json", exclude={"beam_options"}),
+            settings=_recorded(config),
             max_failures=config.max_failures,
         )
         _check_apart((file.path for file in self.read.files), self.write.output)
@@ -174,10 +176,22 @@ def _run(job: Job, options: PipelineOptions) -> None:
         job.build(pipeline)
 
 
+def _recorded(config: JobConfig) -> dict[str, Any]:
+    """The settings that the manifest keeps: those that decide what the output holds."""
+    return config.model_dump(mode="json", exclude={"beam_options", "database"})
+
+
 def _finished(output: Output) -> JobResult:
     with folders.open_file(output.path(MANIFEST_NAME)) as file:
         manifest = parse_manifest(file.read())
-    return JobResult(ExitCode.FINE, manifest.counters, manifest)
+    counters = manifest.counters
+    if counters["documents_chunked"] or not counters["failures"]:
+        return JobResult(ExitCode.FINE, counters, manifest)
+    why = (
+        f"nothing was chunked: {plural(counters['documents_read'], 'document')} read, "
+        f"{plural(counters['failures'], 'failure')}; see {output.path(FAILURES_TO_READ)}"
+    )
+    return JobResult(ExitCode.JOB_FAILED, counters, manifest, why)
 
 
 def _failed(error: Exception) -> JobResult:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as pt
 
+from pipeline.conversion import check_id_type, check_text_type
 from pipeline.documents import DocumentColumns
 from pipeline.plain_types import stored_type
 
@@ -51,7 +53,7 @@ def metadata_schema(requested: Mapping[str, pa.DataType | None], samples: Iterab
 
 
 def _found_type(name: str, samples: Iterable[pa.Schema]) -> pa.DataType:
-    return common_type(schema.field(name).type for schema in samples if name in schema.names)
+    return common_type(_types_of(name, samples))
 
 
 def typed_schema(requested: Mapping[str, pa.DataType | None]) -> pa.Schema:
@@ -67,10 +69,10 @@ def typed_schema(requested: Mapping[str, pa.DataType | None]) -> pa.Schema:
 
 
 def check_sampled(columns: DocumentColumns, metadata: Iterable[str], samples: Sequence[pa.Schema]) -> None:
-    """Whether the wanted columns are in at least one of the files that were looked into.
+    """Whether the wanted columns are in at least one of the files that were looked into, and hold what they should.
 
     Raises:
-        ValueError: If one is in none of them.
+        ValueError: If one is in none of them, or texts or ids have in all of them a type that neither can have.
     """
     present = dict.fromkeys(name for schema in samples for name in schema.names)
     carried = [("metadata_columns", name) for name in metadata]
@@ -78,6 +80,27 @@ def check_sampled(columns: DocumentColumns, metadata: Iterable[str], samples: Se
     for setting, name in wanted:
         if present and name is not None and name not in present:
             raise ValueError(f"{setting}: no column {name!r} in the input; its columns are {', '.join(present)}")
+    check_text = partial(check_text_type, name=columns.text, binary_text=columns.binary_text)
+    _check_types("text_column", _types_of(columns.text, samples), check_text)
+    if columns.id is not None:
+        _check_types("id_column", _types_of(columns.id, samples), partial(check_id_type, name=columns.id))
+
+
+def _types_of(name: str, samples: Iterable[pa.Schema]) -> list[pa.DataType]:
+    return [schema.field(name).type for schema in samples if name in schema.names]
+
+
+def _check_types(setting: str, types: Iterable[pa.DataType], check: Callable[[pa.DataType], None]) -> None:
+    """Whether at least one of the types passes, if there are any; of single files the job itself tells."""
+    refused = None
+    for kind in types:
+        try:
+            return check(kind)
+        except TypeError as error:
+            refused = error
+    if refused is not None:
+        raise ValueError(f"{setting}: {refused}") from refused
+    return None
 
 
 def common_type(types: Iterable[pa.DataType]) -> pa.DataType:

@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -22,39 +22,47 @@ from pipeline.commands.verify import verify_command
 from pipeline.commands.watch import watch_command
 from pipeline.config_errors import SettingsError
 from pipeline.exit_codes import ExitCode
+from pipeline.flags import unwrapped
 
 _HELP = """Cut documents into chunks that lead back to their source exactly.
 
 Try it:
 
-  llm-splitter run configs/quickstart.yaml
-
   llm-splitter run --input 'docs/*.parquet' --output out --splitter cl100k_base
+
+  llm-splitter verify out
 
   llm-splitter split page.txt --splitter cl100k_base --chunk-size 128
 """
 
-_EPILOGUE = (
-    "Exit codes: 0 fine; 1 the job failed, or verify found something; 2 wrong settings, nothing ran; "
+_EXIT_CODES = (
+    "Exit codes: 0 fine; 1 the job failed, or nothing was chunked; 2 wrong settings, nothing ran; "
     "3 more failures than max_failures allows; 130 interrupted."
 )
-
+_VERIFY_EXIT_CODES = "Exit codes: 0 every promise is kept; 1 one is not; 2 it cannot be verified."
 
 app = App(
     name="llm-splitter",
     version=lambda: version("llm-splitter"),
     help=_HELP,
-    help_epilogue=_EPILOGUE,
     help_format="plaintext",
     suppress_keyboard_interrupt=False,
 )
-app.command(run_command, name="run")
-app.command(load_command, name="load")
-app.command(search_command, name="search")
-app.command(recover_command, name="recover")
-app.command(split_command, name="split")
-app.command(verify_command, name="verify")
-app.command(watch_command, name="watch")
+
+
+def _add(command: Callable[..., int], name: str, arguments: str, epilogue: str = "") -> None:
+    command.__doc__ = unwrapped(command.__doc__ or "")
+    usage = f"Usage: llm-splitter {name} {arguments}"
+    app.command(command, name=name, usage=usage, help_epilogue=epilogue)
+
+
+_add(run_command, "run", "[CONFIG] [OPTIONS] [-- BEAM-OPTIONS]", _EXIT_CODES)
+_add(load_command, "load", "[CONFIG] [OPTIONS] [-- BEAM-OPTIONS]", _EXIT_CODES)
+_add(search_command, "search", "[CONFIG] QUESTION [OPTIONS]")
+_add(recover_command, "recover", "[CONFIG] [OPTIONS]")
+_add(split_command, "split", "FILE [OPTIONS]")
+_add(verify_command, "verify", "OUTPUT [DOCUMENTS ...] [OPTIONS]", _VERIFY_EXIT_CODES)
+_add(watch_command, "watch", "[CONFIG] [OPTIONS]")
 app.meta.suppress_keyboard_interrupt = False
 app.meta.end_of_options_delimiter = ""  # what follows `--` is for the command
 
@@ -69,12 +77,24 @@ def _launch(
     # Beam warns of things that nobody has asked for.
     logging.basicConfig(level=logging.INFO, handlers=None if debug else [logging.NullHandler()])
     logging.getLogger("apache_beam").setLevel(logging.INFO if debug else logging.CRITICAL)
+    if not debug:
+        logging.getLogger("pipeline").addHandler(_NOTES)
     try:
         return _called(app, [STANDARD_INPUT if word == "-" else word for word in arguments])
     except Exception as error:  # noqa: BLE001 - whatever it was, a person wants a line and not a traceback
         if debug:
             traceback.print_exc()
         return _report(error)
+
+
+class _Notes(logging.Handler):
+    """Warnings of this program, as lines for a person."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        _say([record.getMessage()])
+
+
+_NOTES = _Notes(logging.WARNING)
 
 
 def _called(target: App, arguments: Iterable[str]) -> int:
@@ -94,7 +114,7 @@ def _report(error: Exception) -> int:
     return _say([f"the job failed: {message} (--debug shows more)"], ExitCode.JOB_FAILED)
 
 
-def _say(problems: Iterable[str], code: ExitCode) -> ExitCode:
+def _say(problems: Iterable[str], code: ExitCode = ExitCode.FINE) -> ExitCode:
     for problem in problems:
         sys.stderr.write(f"llm-splitter: {problem}\n")
     return code

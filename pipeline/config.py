@@ -113,7 +113,7 @@ class SplitSettings(Settings, title="Splitting"):
         """
         try:
             return Chunker(self.split_options(), engine=self.engine)
-        except (ValueError, TypeError, OSError, ImportError) as error:
+        except (ValueError, TypeError, OSError) as error:
             raise SettingsError(f"splitter: {' '.join(str(error).split())}") from error
 
     @property

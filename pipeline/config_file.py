@@ -41,7 +41,7 @@ def read_config_file(path: str | Path) -> dict[str, Any]:
     if settings is None:
         return {}
     if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
-        raise SettingsError(f"{path}: must hold settings, one `key: value` a line; see configs/ for examples")
+        raise SettingsError(f"{path}: must hold settings, one `key: value` a line")
     return settings
 
 

@@ -27,6 +27,24 @@ def flags(model: type[BaseModel]) -> Any:
     return TypedDict(f"{model.__name__}Flags", fields, total=False)  # type: ignore[operator]
 
 
+def unwrapped(docstring: str) -> str:
+    r"""A docstring whose paragraphs, and descriptions of arguments, are a line each, to be wrapped anew.
+
+    >>> unwrapped("One\ntwo.\n\nArgs:\n    a: Three\n        four.")
+    'One two.\n\nArgs:\n    a: Three four.'
+    """
+    lines: list[str] = []
+    for line in inspect.cleandoc(docstring).splitlines():
+        depth = len(line) - len(line.lstrip())
+        before = lines[-1] if lines else ""
+        goes_on = depth >= 8 or (depth == 0 and before[:1].strip() and before != "Args:")
+        if line.strip() and before.strip() and goes_on:
+            lines[-1] += f" {line.strip()}"
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
 def _sections(model: type[BaseModel]) -> Iterable[tuple[Group, dict[str, FieldInfo]]]:
     for order, kind in enumerate(reversed(model.__mro__)):
         own = inspect.get_annotations(kind)

@@ -32,6 +32,7 @@ from pipeline.postgres.registry import LoadSettings
 from pipeline.postgres.target import Target
 from pipeline.read import ReadDocuments
 from pipeline.schemas import TEXT
+from pipeline.wording import plural
 
 
 @dataclass(frozen=True)
@@ -170,14 +171,13 @@ def address_of(database: DatabaseSettings) -> DatabaseAddress:
 
 
 def _finished(report: LoadReport, max_failures: int | float | None) -> LoadResult:
-    if report.failures <= _most_failures(max_failures, report.counts):
-        return LoadResult(ExitCode.FINE, report)
-    return LoadResult(
-        ExitCode.TOO_MANY_FAILURES,
-        report,
-        f"{report.failures} failures are more than max_failures={max_failures} allows; what could be loaded is "
-        f"loaded, and the failures are in {report.folder}",
-    )
+    failures = plural(report.failures, "failure")
+    if report.failures > _most_failures(max_failures, report.counts):
+        why = f"{failures}: more than max_failures={max_failures} allows; what could be loaded is loaded, and the "
+        return LoadResult(ExitCode.TOO_MANY_FAILURES, report, f"{why}failures are in {report.folder}")
+    if report.failures and not any(report.counts.get(f"documents_{end}") for end in ("new", "changed", "unchanged")):
+        return LoadResult(ExitCode.JOB_FAILED, report, f"nothing was loaded: {failures}; see {report.folder}")
+    return LoadResult(ExitCode.FINE, report)
 
 
 def _most_failures(max_failures: int | float | None, counts: Mapping[str, int]) -> float:

@@ -11,6 +11,7 @@ import orjson
 
 MANIFEST_NAME = "manifest.json"
 MANIFEST_VERSION = 1
+FAILURES_TO_READ = "failures.jsonl"
 
 
 @dataclass(frozen=True)

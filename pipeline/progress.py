@@ -13,6 +13,8 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
+from pipeline.wording import plural
+
 Counts = Mapping[str, int]
 
 
@@ -49,10 +51,10 @@ class ProgressLine:
             return f"running · {elapsed(now - self._started)}"
         text_bytes = counts.get("text_bytes", 0)
         figures = (
-            _counted(counts.get("documents_read", 0), "document"),
+            plural(counts.get("documents_read", 0), "document"),
             f"{text_bytes / 1e6:,.1f} MB",
-            _counted(counts.get("chunks", 0), "chunk"),
-            _counted(failures_in(counts), "failure"),
+            plural(counts.get("chunks", 0), "chunk"),
+            plural(failures_in(counts), "failure"),
             f"{self._speed(now, text_bytes) / 1e6:,.1f} MB/s",
             elapsed(now - self._started),
         )
@@ -64,10 +66,6 @@ class ProgressLine:
             self._seen.popleft()
         then, bytes_then = self._seen[0]
         return (text_bytes - bytes_then) / max(now - then, 1.0)
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def failures_in(counts: Counts) -> int:

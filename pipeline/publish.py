@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from pipeline import folders
 from pipeline.manifest import (
+    FAILURES_TO_READ,
     MANIFEST_NAME,
     Manifest,
     OutputFile,
@@ -31,12 +32,12 @@ from pipeline.manifest import (
     summarize_tokens,
 )
 from pipeline.measured_file import MeasuredFile
-from pipeline.schemas import FAILURE_SCHEMA, METADATA_PREFIX
+from pipeline.schemas import FAILURE_SCHEMA, recorded_settings
 from pipeline.shard_files import FORMATS, Format, JsonLinesShard
 from pipeline.shards import Kind, Shard, ShardWriter
+from pipeline.wording import plural
 
 STAGING_PREFIX = ".llm-splitter-"
-FAILURES_TO_READ = "failures.jsonl"
 STOPPED_FAILURES = "stopped-run-failures.jsonl"
 """The failures of a run that `max_failures` stopped, which leaves the rest of the folder as it was."""
 
@@ -202,18 +203,17 @@ def _write_readable_failures(output: Output, paths: Iterable[str]) -> Shard:
 def _explain(output: Output, counters: Mapping[str, int]) -> str:
     limit = output.max_failures
     return (
-        f"{counters['failures']} failures with {counters['documents_read']} documents read are more than "
-        f"max_failures={limit} allows. Nothing was published; the failures are in "
+        f"{plural(counters['failures'], 'failure')} with {plural(counters['documents_read'], 'document')} read: "
+        f"more than max_failures={limit} allows. Nothing was published; the failures are in "
         f"{output.path(STOPPED_FAILURES)}. Mend the input, or raise max_failures."
     )
 
 
 def _manifest(output: Output, named: Mapping[str, Shard], counters: Mapping[str, int]) -> Manifest:
-    metadata = output.schema.metadata or {}
     shards = named.values()
     return Manifest(
         settings=output.settings,
-        chunking={key.decode().removeprefix(METADATA_PREFIX): value.decode() for key, value in metadata.items()},
+        chunking=recorded_settings(output.schema),
         counters=counters,
         token_count=summarize_tokens(add_counts(shard.token_counts for shard in shards)),
         failures=add_counts(shard.reasons for shard in shards),

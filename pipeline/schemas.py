@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import metadata as package_metadata
 from typing import Any, Protocol
 
@@ -52,6 +52,11 @@ CHUNK_COLUMNS = (
     "doc_hash",
 )
 """The names that a chunk row uses itself, so that no metadata column may have them."""
+_READ_BACK: dict[str, Callable[[str], Any]] = {
+    "chunk_size": int,
+    "chunk_overlap": int,
+    "strict_size": "True".__eq__,
+}
 _NAMES_IN_USE = frozenset(CHUNK_COLUMNS + DOCUMENT_COLUMNS)
 
 _BEFORE_TEXT = (
@@ -159,6 +164,21 @@ def checked_metadata_fields(fields: Iterable[pa.Field[Any]]) -> list[pa.Field[An
 def schema_metadata(chunker: ChunkSettings) -> dict[bytes | str, bytes | str]:
     """Schema metadata: every split option, the tokenizer and the product version, keys `llm_splitter.*`."""
     return {f"{METADATA_PREFIX}{name}".encode(): str(value).encode() for name, value in chunk_settings(chunker).items()}
+
+
+def recorded_settings(schema: pa.Schema) -> dict[str, Any]:
+    """What `schema_metadata` has recorded, as it was; {} for a schema without it.
+
+    Example:
+        >>> recorded_settings(chunk_schema(Chunker(SplitOptions())))["chunk_size"]
+        512
+    """
+    own = {
+        key.decode().removeprefix(METADATA_PREFIX): value.decode()
+        for key, value in (schema.metadata or {}).items()
+        if key.startswith(METADATA_PREFIX.encode())
+    }
+    return {name: _READ_BACK.get(name, str)(value) for name, value in own.items()}
 
 
 def failed_documents(failures: pa.Table) -> int:

@@ -1,69 +1,82 @@
-"""The table that ends a job: what was read, what came of it, how fast, and where it is."""
+"""The lines that end a job: what was read, what came of it, how fast, and where it is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
-from rich.table import Table
 from rich.text import Text
 
-from pipeline.manifest import Manifest, TokenSummary
+from pipeline.manifest import FAILURES_TO_READ, Manifest, TokenSummary
 from pipeline.progress import elapsed
+from pipeline.wording import plural
 
-Row = tuple[str, str]
+_KINDS_SHOWN = 10
+_FEWEST_SECONDS, _FEWEST_BYTES = 1.0, 1e6
+"""Of shorter jobs the speed says nothing: they are over before they have begun."""
 
-_REASONS_SHOWN = 10
+
+class Row(NamedTuple):
+    """A line of a summary."""
+
+    name: str
+    figure: str
+    is_bad: bool = False
 
 
-def summary_table(manifest: Manifest, output: str, counted: str = "tokens") -> Table:
+def aligned(rows: Iterable[Row]) -> Text:
+    """The rows in two columns; what is bad stands out on a terminal."""
+    rows = list(rows)
+    width = max(len(row.name) for row in rows) + 2
+    pieces = [((row.name.ljust(width), "cyan"), (row.figure, "bold red" if row.is_bad else "")) for row in rows]
+    return Text("\n").join(Text.assemble(*line) for line in pieces)
+
+
+def summary(
+    manifest: Manifest, output: str, counted: str = "tokens", examples: Mapping[str, str] | None = None
+) -> Text:
     """The end of a job on one screen.
 
     Args:
-        manifest: what the finished output folder says of itself.
-        output: the folder.
-        counted: what `token_count` counts, in the plural.
+        manifest: What the finished output folder says of itself.
+        output: The folder.
+        counted: What `token_count` counts, in the plural.
+        examples: The first message of each kind of failure; see `first_failures`.
     """
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, figure in _rows(manifest, output, counted):
-        table.add_row(name, Text(figure, style="bold red" if _is_bad(name, figure) else ""))
-    return table
+    return aligned(_rows(manifest, output, counted, examples or {}))
 
 
-def _rows(manifest: Manifest, output: str, counted: str) -> Iterator[Row]:
+def _rows(manifest: Manifest, output: str, counted: str, examples: Mapping[str, str]) -> Iterator[Row]:
     counters = manifest.counters
-    yield "documents read", _figure(counters, "documents_read")
-    yield "  chunked", _figure(counters, "documents_chunked")
-    yield "  empty", _figure(counters, "documents_empty")
-    yield "  failed", _figure(counters, "documents_failed")
-    if counters.get("duplicate_ids"):
-        yield "  of a repeated id", f"at least {_figure(counters, 'duplicate_ids')}"
-    yield from _failures(manifest.failures)
-    yield "chunks", _figure(counters, "chunks")
-    if counters.get("over_budget_chunks"):
-        yield (
-            "  over budget",
-            f"{_figure(counters, 'over_budget_chunks')} (single characters of many {counted})",
-        )
-    yield f"{counted} in a chunk", _spread(manifest.token_count)
-    yield "text", _speed(counters.get("text_bytes", 0), manifest.seconds)
-    yield "output", _whereabouts(manifest, output)
+    yield Row("documents read", _figure(counters, "documents_read"))
+    yield Row("  chunked", _figure(counters, "documents_chunked"))
+    yield Row("  empty", _figure(counters, "documents_empty"))
+    yield Row("  failed", _figure(counters, "documents_failed"), is_bad=counters.get("documents_failed", 0) > 0)
+    if repeated := counters.get("duplicate_ids"):
+        yield Row("  of a repeated id", f"{repeated:,} seen, maybe more; all are chunked (`verify` counts them)")
+    yield from _failures(manifest.failures, output, examples)
+    yield Row("chunks", _figure(counters, "chunks"))
+    if over := counters.get("over_budget_chunks"):
+        yield Row("  over budget", f"{over:,} (single characters of many {counted})", is_bad=True)
+    yield Row(f"{counted} in a chunk", _spread(manifest.token_count))
+    yield Row("text", _speed(counters.get("text_bytes", 0), manifest.seconds))
+    yield Row("output", _whereabouts(manifest, output))
 
 
 def _figure(counters: Mapping[str, int], name: str) -> str:
     return f"{counters.get(name, 0):,}"
 
 
-def _failures(reasons: Mapping[str, int]) -> Iterator[Row]:
-    if not reasons:
+def _failures(kinds: Mapping[str, int], output: str, examples: Mapping[str, str]) -> Iterator[Row]:
+    if not kinds:
         return
-    yield "failures", f"{sum(reasons.values()):,}"
-    ranked = sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0]))
-    for reason, amount in ranked[:_REASONS_SHOWN]:
-        yield f"  {reason}", f"{amount:,}"
-    if rest := ranked[_REASONS_SHOWN:]:
-        yield f"  {len(rest)} other reasons", f"{sum(amount for _, amount in rest):,}"
+    yield Row("failures", f"{sum(kinds.values()):,}, see {output.rstrip('/')}/{FAILURES_TO_READ}", is_bad=True)
+    ranked = sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0]))
+    for kind, amount in ranked[:_KINDS_SHOWN]:
+        example = f"; {'first' if amount > 1 else 'at'} {examples[kind]}" if kind in examples else ""
+        yield Row(f"  {kind}", f"{amount:,}{example}")
+    if rest := ranked[_KINDS_SHOWN:]:
+        yield Row(f"  {plural(len(rest), 'other kind')}", f"{sum(amount for _, amount in rest):,}")
 
 
 def _spread(tokens: TokenSummary) -> str:
@@ -73,10 +86,15 @@ def _spread(tokens: TokenSummary) -> str:
 
 
 def _speed(text_bytes: int, seconds: float) -> str:
-    return f"{_size(text_bytes)} in {_time(seconds)} ({text_bytes / 1e6 / max(seconds, 0.001):,.1f} MB/s)"
+    taken = f"{_size(text_bytes)} in {_time(seconds)}"
+    if seconds < _FEWEST_SECONDS or text_bytes < _FEWEST_BYTES:
+        return taken
+    return f"{taken} ({text_bytes / 1e6 / seconds:,.1f} MB/s)"
 
 
 def _size(count: int) -> str:
+    if count < 1000:
+        return plural(count, "byte")
     return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
 
 
@@ -87,8 +105,4 @@ def _time(seconds: float) -> str:
 def _whereabouts(manifest: Manifest, output: str) -> str:
     chunk_files = [file for file in manifest.files if file.name.startswith("chunks-")]
     size = sum(file.bytes for file in chunk_files)
-    return f"{output} ({len(chunk_files)} chunk file{'s' * (len(chunk_files) != 1)}, {_size(size)})"
-
-
-def _is_bad(name: str, figure: str) -> bool:
-    return name in ("  failed", "failures", "  over budget") and figure != "0"
+    return f"{output} ({plural(len(chunk_files), 'chunk file')}, {_size(size)})"

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pipeline import folders
 from pipeline.build import JobResult, run_job
 from pipeline.config import JobConfig
-from pipeline.exit_codes import ExitCode
 from pipeline.formats import InputFile
 from pipeline.input_files import match_pattern
 from pipeline.manifest import MANIFEST_NAME
@@ -66,7 +65,7 @@ def watch_rounds(config: JobConfig, wait: Callable[[], bool]) -> Iterator[Round]
         if settled := {path: version for path, version in present.items() if before.get(path) == version}:
             finished = _run(config, settled)
             yield finished
-            if finished.result.exit_code != ExitCode.FINE:
+            if finished.result.manifest is None:
                 return
             done |= settled
         before = present

@@ -167,7 +167,7 @@ def test_too_many_failures_leave_the_output_as_it_was(corpus, tmp_path):
     result = run_job(config(corpus, output, max_failures=0))
     assert result.exit_code == 3
     assert result.manifest is None
-    assert "1 failures with 7 documents read are more than max_failures=0 allows" in result.error
+    assert "1 failure with 7 documents read: more than max_failures=0 allows" in result.error
     after = content_of(output)
     assert after.pop("stopped-run-failures.jsonl").count(b"\n") == 1
     assert after == before
@@ -177,13 +177,37 @@ def test_too_many_failures_are_told_apart_on_other_runners(corpus, tmp_path):
     flags = ["--direct_running_mode=multi_threading", "--direct_num_workers=2"]
     result = run_job(config(corpus, tmp_path / "out", max_failures="1%"), beam_args=flags)
     assert result.exit_code == 3
-    assert result.error.startswith("1 failures with 7 documents read")
+    assert result.error.startswith("1 failure with 7 documents read")
+
+
+def test_a_job_that_chunked_nothing_has_failed_and_shows_why(tmp_path):
+    (tmp_path / "docs.jsonl").write_text('{"body": "one"}\n{"body": "two"}\n{"text": ""}\n')
+    settings = {"input": str(tmp_path / "docs.jsonl"), "output": str(tmp_path / "out")}
+    result = run_job(JobConfig(**settings))
+    assert result.exit_code == 1
+    assert result.error == f"nothing was chunked: 3 documents read, 2 failures; see {tmp_path}/out/failures.jsonl"
+    assert result.manifest.counters["documents_failed"] == 2
+    assert (tmp_path / "out" / "failures.jsonl").read_text().count("no key 'text'") == 2
+
+
+def test_a_job_over_empty_documents_is_fine(tmp_path):
+    (tmp_path / "docs.jsonl").write_text('{"text": ""}\n')
+    assert run_job(JobConfig(input=str(tmp_path / "docs.jsonl"), output=str(tmp_path / "out"))).exit_code == 0
+
+
+def test_the_manifest_has_values_of_their_types(corpus, tmp_path):
+    manifest = run_job(config(corpus, tmp_path / "out", text=False)).manifest
+    assert (manifest.chunking["chunk_overlap"], manifest.chunking["strict_size"]) == (2, True)
+    assert "database" not in manifest.settings
+    assert manifest.counters["text_bytes"] > 0
 
 
 def test_an_output_that_cannot_be_written(corpus, tmp_path):
     (tmp_path / "out").write_text("a file, not a folder")
     for output in (tmp_path / "out", tmp_path / "out" / "below" / "it"):
-        with pytest.raises(ValueError, match=r"output: '.*' cannot be a folder, since '.*/out' is a file; name another"):
+        with pytest.raises(
+            ValueError, match=r"output: '.*' cannot be a folder, since '.*/out' is a file; name another"
+        ):
             run_job(config(corpus, output))
 
 

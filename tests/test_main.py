@@ -24,6 +24,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])  # the program adds the folder it is started in
     rows = [{"id": f"d{n}", "lang": "en", "text": TEXT} for n in range(3)]
     Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    Path("numbers.jsonl").write_text('{"text": 1}\n')
     Path("page.txt").write_text(TEXT, encoding="utf-8")
     return tmp_path
 
@@ -113,17 +114,34 @@ def test_beam_options_reach_beam(folder, capsys, given):
         ),
         ("run --input docs.jsonl", "output: is needed (--output or a line `output:` in the settings file)"),
         ("run nothing.yaml", "nothing.yaml: cannot be read: No such file or directory"),
-        ("run docs.jsonl stray --output out", "stray: not understood: a job has one settings file"),
+        ("run job.yaml stray --output out", "stray: not understood: a job has one settings file"),
+        ("run docs.jsonl", "docs.jsonl: is no settings file; documents are given as --input docs.jsonl"),
+        ("run docs/*.parquet --output out", "docs/*.parquet: is no settings file; documents are given as --input"),
+        ("load docs/a.parquet", "docs/a.parquet: is no settings file"),
+        ("watch docs.jsonl", "docs.jsonl: is no settings file"),
+        (
+            "run --input docs.jsonl --output out --text false",
+            "false: a switch takes no value; write --text or --no-text",
+        ),
+        ("run job.yaml --text false", "false: a switch takes no value"),
+        ("run --input docs.jsonl,page.txt --output out", "--input: no file matches 'docs.jsonl,page.txt'; several are"),
+        (
+            "run --input docs.jsonl --output out --splitter gpt-4o",
+            "--splitter: unknown splitter 'gpt-4o': that is a model",
+        ),
+        ("run --input numbers.jsonl --output out", "text_column: column 'text' has type int64; a document is a string"),
+        ("search what is this", "search: takes a settings file and a question in quotes, not 3 words"),
+        ("search what", "CONFIG: is needed, the settings that the rows were loaded with"),
         ("rum", 'Unknown command "rum". Did you mean "run"?'),
         ("split", 'Command "split" parameter FILE requires an argument.'),
         ("split --chunk-sise 9 page.txt", "Unknown option: --chunk-sise. Did you mean --chunk-size?"),
         ("split nothing.txt", "nothing.txt: cannot be read: No such file or directory"),
         ("split page.txt --chunk-overlap 600", "--chunk-overlap: must be less than chunk_size, got 600"),
-        ("split page.txt --splitter nosuch_base", "splitter: "),
-        ("split page.txt --splitter nosuch/tokenizer.json", "splitter: "),
-        ("run --input nothing/*.parquet --output out", "input: "),
-        ("run --input docs.jsonl --output out --metadata-columns lang:strin", "metadata_columns: "),
-        ("run --input docs.jsonl --output out --splitter nosuch_base", "splitter: "),
+        ("split page.txt --splitter nosuch_base", "--splitter: unknown splitter 'nosuch_base'"),
+        ("split page.txt --splitter nosuch/tokenizer.json", "--splitter: "),
+        ("run --input nothing/*.parquet --output out", "--input: "),
+        ("run --input docs.jsonl --output out --metadata-columns lang:strin", "--metadata-columns: "),
+        ("run --input docs.jsonl --output out --splitter nosuch_base", "--splitter: "),
     ],
 )
 def test_a_mistake_is_one_line_and_nothing_runs(folder, capsys, arguments, problem):
@@ -154,11 +172,27 @@ def test_text_that_is_not_utf8_is_told_by_place(folder, capsys):
 
 
 def test_an_output_is_not_taken_for_documents(folder, capsys):
-    assert main(["run", "--input", ".", "--output", "out", "--quiet"]) == ExitCode.FINE
-    assert main(["run", "--input", ".", "--output", "./out/", "--quiet"]) == ExitCode.WRONG_SETTINGS
-    (line,) = errors(capsys)
-    assert line.startswith("input: './out/chunks-00000-of-0000")
-    assert "is a file of the output folder './out/'" in line
+    job = ["run", "--splitter", "words", "--quiet", "--input"]
+    assert main([*job, ".", "--output", "out"]) == ExitCode.FINE
+    rows = pq.read_table(next(Path("out").glob("chunks-*.parquet"))).num_rows
+    capsys.readouterr()
+    for pattern, output in ((".", "./out/"), (".", "other"), ("**/*.*", "other"), (".", ".")):
+        assert main([*job, pattern, "--output", output]) == ExitCode.FINE
+        assert pq.read_table(next(Path(output).glob("chunks-*.parquet"))).num_rows == rows
+        assert "no documents are taken from earlier outputs of this program: '" in errors(capsys)[0]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("out/*.parquet", "is a file of the output folder './out/'"),
+        ("out", "'out' matches only outputs of this program, such as '/"),
+    ],
+)
+def test_only_outputs_are_no_documents(folder, capsys, pattern, words):
+    assert main(["run", "--input", "docs.jsonl", "--output", "out", "--quiet"]) == ExitCode.FINE
+    assert main(["run", "--input", pattern, "--output", "./out/", "--quiet"]) == ExitCode.WRONG_SETTINGS
+    assert words in errors(capsys)[0]
 
 
 # failures
@@ -180,11 +214,14 @@ def test_failures_within_what_is_allowed(folder):
     assert main(["run", "--input", "*.jsonl", "--output", "out", "--max-failures", "50%", "--quiet"]) == ExitCode.FINE
 
 
-def test_a_job_that_fails_is_one_line(folder, capsys):
-    Path("out").write_text("a file where the folder should be")
-    assert main(["run", "--input", "docs.jsonl", "--output", "out/inner", "--quiet"]) == ExitCode.JOB_FAILED
+def test_a_job_that_fails_is_one_line(folder, capsys, monkeypatch):
+    def fail(*_: object) -> None:
+        raise RuntimeError("the disk\nis on fire")
+
+    monkeypatch.setattr("pipeline.write.publish", fail)
+    assert main(["run", "--input", "docs.jsonl", "--output", "out", "--quiet"]) == ExitCode.JOB_FAILED
     (line,) = errors(capsys)
-    assert line.startswith("the job failed: ")
+    assert line.startswith("the job failed: RuntimeError: the disk is on fire")
     assert line.endswith("(--debug shows more)")
 
 
@@ -255,6 +292,40 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder):
     assert (done.returncode, done.stderr) == (ExitCode.FINE, "")
 
 
+def test_a_run_that_chunked_nothing_shows_why(folder, capsys):
+    Path("bad.jsonl").write_text('{"text": "\n')
+    Path("good.jsonl").write_text('{"text": "one"}\n')
+    assert main(["run", "--input", "bad.jsonl", "--output", "out"]) == ExitCode.JOB_FAILED
+    shown = capsys.readouterr()
+    assert "  read: JSONDecodeError" in shown.out
+    assert "1; at bad.jsonl, line 1, byte 0: unexpected end of data: column 11" in shown.out
+    assert "llm-splitter: nothing was chunked: 1 document read, 1 failure; see out/failures.jsonl" in shown.err
+    assert main(["run", "--input", "bad.jsonl", "good.jsonl", "--output", "out", "--quiet"]) == ExitCode.FINE
+
+
+@pytest.mark.parametrize(
+    "command", ["load job.yaml", "search job.yaml what", "recover job.yaml --rows database --to a"]
+)
+def test_a_missing_extra_is_one_line_with_the_command(folder, command):
+    Path("job.yaml").write_text("input: docs.jsonl\noutput: out\n")
+    code = (
+        "import importlib.util, sys; found = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *rest: None if name == 'psycopg' else found(name, *rest)\n"
+        f"sys.modules['psycopg'] = None; from pipeline.__main__ import main; sys.exit(main({command.split()}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == ExitCode.WRONG_SETTINGS
+    (line,) = done.stderr.splitlines()
+    assert line.endswith("needs psycopg: pip install 'llm-splitter[pgvector]'")
+
+
+def test_an_import_that_fails_within_is_no_wrong_setting(folder, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pipeline.load", None)
+    Path("job.yaml").write_text("input: docs.jsonl\noutput: out\n")
+    assert main(["load", "job.yaml"]) == ExitCode.JOB_FAILED
+    assert errors(capsys)[0].startswith("the job failed: import of pipeline.load halted")
+
+
 # help
 
 
@@ -262,6 +333,23 @@ def test_help_names_every_setting(capsys):
     assert main(["run", "--help"]) == ExitCode.FINE
     shown = capsys.readouterr().out
     assert all(f"--{name.replace('_', '-')}" in shown for name in JobConfig.model_fields if name != "database")
+
+
+@pytest.mark.parametrize(
+    ("command", "usage", "tells_codes"),
+    [
+        ("run", "[CONFIG] [OPTIONS] [-- BEAM-OPTIONS]", True),
+        ("search", "[CONFIG] QUESTION [OPTIONS]", False),
+        ("split", "FILE [OPTIONS]", False),
+        ("verify", "OUTPUT [DOCUMENTS ...] [OPTIONS]", True),
+    ],
+)
+def test_help_of_a_command(capsys, command, usage, tells_codes):
+    assert main([command, "--help"]) == ExitCode.FINE
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"Usage: llm-splitter {command} {usage}\n")
+    assert ("Exit codes:" in shown) == tells_codes
+    assert "configs/" not in shown
 
 
 def test_help_and_version_do_not_wait_for_beam():

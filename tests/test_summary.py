@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 
 from rich.console import Console
 
+from pipeline.first_failures import first_failures
 from pipeline.manifest import Manifest, OutputFile, TokenSummary
-from pipeline.summary import summary_table
+from pipeline.summary import summary
 
 
 def manifest(**changes: object) -> Manifest:
@@ -35,10 +37,10 @@ def manifest(**changes: object) -> Manifest:
     return Manifest(**(values | changes))
 
 
-def lines(shown: Manifest, counted: str = "tokens") -> list[str]:
+def lines(shown: Manifest, counted: str = "tokens", examples: dict[str, str] | None = None) -> list[str]:
     out = io.StringIO()
-    Console(file=out, width=100).print(summary_table(shown, "out/job", counted))
-    return [line.rstrip() for line in out.getvalue().splitlines()]
+    Console(file=out, width=60).print(summary(shown, "out/job", counted, examples), soft_wrap=True)
+    return out.getvalue().splitlines()
 
 
 def test_the_whole_story_of_a_job():
@@ -47,7 +49,7 @@ def test_the_whole_story_of_a_job():
         "  chunked                1,200",
         "  empty                  30",
         "  failed                 4",
-        "failures                 5",
+        "failures                 5, see out/job/failures.jsonl",
         "  read: JSONDecodeError  3",
         "  chunk: ValueError      1",
         "  read: OSError          1",
@@ -73,14 +75,43 @@ def test_characters_over_the_budget_are_told():
 
 
 def test_documents_that_share_an_id_are_told():
-    assert "  of a repeated id       at least 7" in lines(manifest(counters={"duplicate_ids": 7}))
+    (line,) = [line for line in lines(manifest(counters={"duplicate_ids": 7})) if "repeated id" in line]
+    assert line.split(maxsplit=4)[4] == "7 seen, maybe more; all are chunked (`verify` counts them)"
 
 
-def test_many_reasons_are_cut_short_but_counted():
+def test_each_kind_of_failure_has_its_first_message():
+    shown = lines(manifest(), examples={"read: OSError": "a.jsonl: no such disk", "read: JSONDecodeError": "b: no"})
+    assert "  read: JSONDecodeError  3; first b: no" in shown
+    assert "  read: OSError          1; at a.jsonl: no such disk" in shown
+    assert "  chunk: ValueError      1" in shown
+
+
+def test_first_messages_come_from_the_readable_failures(tmp_path):
+    rows = [
+        ("read", "E", "a", "line 1", "one\ntwo"),
+        ("read", "E", "a", "line 2", "x"),
+        ("read", "F", "b", "", "y" * 999),
+    ]
+    names = ("stage", "error", "source", "position", "message")
+    (tmp_path / "failures.jsonl").write_text(
+        "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows)
+    )
+    found = first_failures(str(tmp_path), ["read: E", "read: F"])
+    assert found["read: E"] == "a, line 1: one two"
+    assert found["read: F"] == "b: " + "y" * 159 + "…"
+
+
+def test_no_line_ends_in_blanks_and_small_jobs_have_no_speed():
+    shown = lines(manifest(seconds=0.4, counters={"text_bytes": 512}))
+    assert "text                     512 bytes in 0.4 s" in shown
+    assert [line for line in shown if line != line.rstrip()] == []
+
+
+def test_many_kinds_are_cut_short_but_counted():
     shown = lines(manifest(failures={f"read: Error{n:02}": 20 - n for n in range(15)}))
-    assert "failures           195" in shown
+    assert "failures           195, see out/job/failures.jsonl" in shown
     assert "  read: Error00    20" in shown
-    assert "  5 other reasons  40" in shown
+    assert "  5 other kinds    40" in shown
 
 
 def test_a_long_job_is_told_in_minutes():

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
-from rich.table import Table
+from rich.text import Text
 
-from pipeline.commands.database import DatabaseFlags, database_errors, job_with_database
+from pipeline.commands.arguments import settings_errors, settings_file
+from pipeline.commands.database import DatabaseFlags, job_with_database
 from pipeline.config import JobConfig
 from pipeline.exit_codes import ExitCode
+from pipeline.extras import require
 from pipeline.flags import flags
 from pipeline.progress import ProgressLine, watch
+from pipeline.summary import Row, aligned
 
 if TYPE_CHECKING:
     from pipeline.load import LoadResult
@@ -39,55 +43,58 @@ def load_command(
 
     Try it:
 
-      llm-splitter load configs/pgvector.yaml
+      llm-splitter load job.yaml
 
       LLM_SPLITTER_DATABASE_URL=postgresql://app@db/articles llm-splitter load job.yaml --table passages
 
       llm-splitter load job.yaml --chunks out
 
     Args:
-        config: A YAML file with settings; configs/ has examples.
+        config: A YAML file with settings.
         beam_options: After `--`, options for Apache Beam.
         chunks: Load the rows of this output folder, which `run` has left, instead of chunking anew.
         quiet: Show neither progress nor summary.
         database: Settings of the section `database`.
         settings: The same names as in the file.
     """
-    job, flags_for_beam = job_with_database(config, beam_options, settings, database)
-    result = _run(job, chunks, flags_for_beam, quiet)
+    file, flags_for_beam = settings_file(config, beam_options)
+    job = job_with_database(file, settings, database)
+    with settings_errors([*settings, *database]):
+        result = _run(job, chunks, flags_for_beam, quiet)
+    if result.report is not None and not quiet:
+        table = job.database.table if job.database else ""
+        Console().print(load_summary(result.report, table), soft_wrap=True)
     if result.error:
         sys.stderr.write(f"llm-splitter: {_why(result)}\n")
-    if result.report is not None and not quiet:
-        Console().print(load_table(result.report, job.database.table if job.database else ""))
     return result.exit_code
 
 
-def load_table(report: LoadReport, table: str) -> Table:
+def load_summary(report: LoadReport, table: str) -> Text:
     """The end of a load on one screen."""
-    shown = Table.grid(padding=(0, 2))
-    shown.add_column(style="cyan", no_wrap=True)
-    shown.add_column()
+    return aligned(_rows(report, table))
+
+
+def _rows(report: LoadReport, table: str) -> Iterator[Row]:
     for outcome in ("new", "changed", "unchanged", "retired"):
-        shown.add_row(f"documents {outcome}", f"{report.counts.get(f'documents_{outcome}', 0):,}")
-    shown.add_row("chunk rows written", f"{report.counts.get('chunks_loaded', 0):,}")
+        yield Row(f"documents {outcome}", f"{report.counts.get(f'documents_{outcome}', 0):,}")
+    yield Row("chunk rows written", f"{report.counts.get('chunks_loaded', 0):,}")
     failed = f"{report.failures:,}" + (f", see {report.folder}" if report.failures else "")
-    shown.add_row("failures", failed, style="bold red" if report.failures else "")
+    yield Row("failures", failed, is_bad=report.failures > 0)
     if report.kept:
-        shown.add_row("", "nothing was retired: what failed to be read is not known to be gone")
-    shown.add_row("table", table)
-    return shown
+        yield Row("", "nothing was retired: what failed to be read is not known to be gone")
+    yield Row("table", table)
 
 
 def _run(job: JobConfig, chunks: str | None, beam_args: tuple[str, ...], quiet: bool) -> LoadResult:
-    with database_errors():
-        from pipeline.counters import LIVE  # noqa: PLC0415 - Beam takes seconds to load, help should not wait
-        from pipeline.load import run_load  # noqa: PLC0415
+    require("load", "pgvector", "psycopg", "pgvector")
+    from pipeline.counters import LIVE  # noqa: PLC0415 - Beam takes seconds to load, help should not wait
+    from pipeline.load import run_load  # noqa: PLC0415
 
-        with nullcontext() if quiet else watch(ProgressLine(LIVE.snapshot), Console(stderr=True)):
-            return run_load(job, chunks=chunks, beam_args=beam_args)
+    with nullcontext() if quiet else watch(ProgressLine(LIVE.snapshot), Console(stderr=True)):
+        return run_load(job, chunks=chunks, beam_args=beam_args)
 
 
 def _why(result: LoadResult) -> str:
-    if result.exit_code == ExitCode.TOO_MANY_FAILURES:
+    if result.exit_code == ExitCode.TOO_MANY_FAILURES or result.report is not None:
         return result.error
     return f"the load failed: {result.error} (--debug shows more)"

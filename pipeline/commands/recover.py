@@ -8,10 +8,12 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from pipeline.commands.database import DatabaseFlags, database_errors, job_with_database
+from pipeline.commands.arguments import settings_errors, settings_file
+from pipeline.commands.database import DatabaseFlags, job_with_database
 from pipeline.commands.load import LoadFlags
 from pipeline.config_errors import SettingsError
 from pipeline.exit_codes import ExitCode
+from pipeline.wording import plural
 
 
 def recover_command(
@@ -31,7 +33,7 @@ def recover_command(
 
     Try it:
 
-      llm-splitter recover configs/pgvector.yaml --rows database --to out/texts.parquet
+      llm-splitter recover job.yaml --rows database --to out/texts.parquet
 
       llm-splitter recover job.yaml --chunk 0f1e2d3c4b5a69788796a5b4c3d2e1f0:0:210
 
@@ -45,8 +47,9 @@ def recover_command(
         database: Settings of the section `database`.
         settings: The same names as in the file.
     """
-    job, _ = job_with_database(config, (), settings, database)
-    with database_errors():
+    file, _ = settings_file(config)
+    job = job_with_database(file, settings, database)
+    with settings_errors([*settings, *database]):
         from pipeline.recover_job import Source, recover_all, recover_one  # noqa: PLC0415 - Beam takes seconds to load
 
         source = Source(job, rows, documents_table)
@@ -56,7 +59,7 @@ def recover_command(
         if to is None:
             raise SettingsError("--to: is needed: the Parquet file to write; or name one row with --chunk")
         found, failed = recover_all(source, Path(to))
-    sys.stderr.write(f"{found:,} rows with text in {to}; {len(failed):,} without\n")
+    sys.stderr.write(f"{plural(found, 'row')} with text in {to}; {len(failed):,} without\n")
     for message in failed[:10]:
         sys.stderr.write(f"llm-splitter: {message}\n")
     return ExitCode.JOB_FAILED if failed else ExitCode.FINE

@@ -1,4 +1,4 @@
-"""`llm-splitter search QUESTION`: the passages nearest to a question, shown in their documents."""
+"""`llm-splitter search CONFIG QUESTION`: the passages nearest to a question, shown in their documents."""
 
 from __future__ import annotations
 
@@ -8,41 +8,42 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
-from pipeline.commands.database import DatabaseFlags, database_errors, job_with_database
+from pipeline.commands.arguments import settings_errors, settings_file
+from pipeline.commands.database import DatabaseFlags, job_with_database
 from pipeline.commands.load import LoadFlags
+from pipeline.config_errors import SettingsError
+from pipeline.extras import require
 
 if TYPE_CHECKING:
     from pipeline.search import Passage
 
-_DEFAULT = "configs/pgvector.yaml"
-
 
 def search_command(
-    question: str,
-    config: str = _DEFAULT,
-    /,
-    *,
+    *words: Annotated[str, Parameter(show=False)],
     most: Annotated[int, Parameter(alias="-n")] = 3,
     database: Annotated[DatabaseFlags, Parameter(name="*")] = {},  # noqa: B006 (never changed)
     settings: Annotated[LoadFlags, Parameter(name="*")] = {},  # noqa: B006 (never changed)
 ) -> int:
     """Find the passages nearest to a question, and show each in its document.
 
+    CONFIG is the settings file that the rows were loaded with.
+
     Try it:
 
-      llm-splitter load configs/pgvector.yaml
-
-      llm-splitter search "why did the lamp go out"
+      llm-splitter search job.yaml "why did the lamp go out"
 
     Args:
-        question: What to look for.
-        config: The settings that the rows were loaded with.
+        words: The settings file, and what to look for.
         most: How many passages to show.
         database: Settings of the section `database`.
         settings: The same names as in the file.
     """
-    job, _ = job_with_database(config, (), settings, database)
-    with database_errors():
+    file, question = _file_and_question(words)
+    if file is None and not settings and not database:
+        raise SettingsError("CONFIG: is needed, the settings that the rows were loaded with, before the question")
+    job = job_with_database(file, settings, database)
+    with settings_errors([*settings, *database]):
+        require("search", "pgvector", "psycopg", "pgvector")
         from pipeline.search import search  # noqa: PLC0415 - Beam takes seconds to load, help should not wait
 
         passages = search(job, question, most)
@@ -52,6 +53,13 @@ def search_command(
     if not passages:
         console.print("nothing found: no row has a vector")
     return 0
+
+
+def _file_and_question(words: tuple[str, ...]) -> tuple[str | None, str]:
+    if not 1 <= len(words) <= 2:
+        raise SettingsError(f"search: takes a settings file and a question in quotes, not {len(words)} words")
+    file, _ = settings_file(words[0]) if len(words) == 2 else (None, ())
+    return file, words[-1]
 
 
 def _shown(number: int, passage: Passage) -> Text:

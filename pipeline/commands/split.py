@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
+from pipeline.commands.arguments import settings_errors
 from pipeline.config import SplitSettings, load_settings
 from pipeline.config_errors import SettingsError
 from pipeline.flags import flags
@@ -45,7 +46,9 @@ def split_command(
         settings: Splitting, under the same names as for `run`.
     """
     chosen = load_settings(SplitSettings, overrides=settings)
-    chunks = shown_chunks(_read(file), chosen.chunker())
+    with settings_errors(settings):
+        chunker = chosen.chunker()
+    chunks = shown_chunks(_read(file), chunker)
     if json:
         _write_lines(map(json_line, chunks))
     else:

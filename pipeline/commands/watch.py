@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from pipeline.commands.arguments import settings_errors, settings_file
 from pipeline.config import JobConfig, load_settings
-from pipeline.config_errors import SettingsError, problem_line
+from pipeline.config_errors import SettingsError
 from pipeline.exit_codes import ExitCode
 from pipeline.flags import flags
+from pipeline.wording import plural
 
 if TYPE_CHECKING:
     from pipeline.watching import Round
@@ -36,17 +38,17 @@ def watch_command(
 
     Try it:
 
-      llm-splitter watch configs/quickstart.yaml --input 'inbox/*.jsonl' --output rounds
+      llm-splitter watch job.yaml --input 'inbox/*.jsonl' --output rounds
 
     Args:
-        config: A YAML file with settings; configs/ has examples.
+        config: A YAML file with settings.
         every: Seconds from one look at the input to the next.
         settings: The same names as in the file, and as for `run`.
     """
     if not every > 0:
         raise SettingsError(f"--every: is {every:g}; it must be more than 0 seconds")
-    job = load_settings(JobConfig, config, settings)
-    with stop_signals() as stopped:
+    job = load_settings(JobConfig, settings_file(config)[0], settings)
+    with stop_signals() as stopped, settings_errors(settings):
         return _watch(job, every, stopped)
 
 
@@ -55,13 +57,10 @@ def _watch(job: JobConfig, every: float, stopped: threading.Event) -> int:
     from pipeline.watching import watch_rounds  # noqa: PLC0415
 
     _say(f"watching {', '.join(job.input)}; stop with Ctrl-C")
-    try:
-        for each in watch_rounds(job, lambda: not stopped.wait(every)):
-            _say(_line(each))
-            if each.result.exit_code != ExitCode.FINE:
-                return each.result.exit_code
-    except (ValueError, OSError) as error:
-        raise SettingsError(problem_line(str(error), JobConfig.model_fields)) from error
+    for each in watch_rounds(job, lambda: not stopped.wait(every)):
+        _say(_line(each))
+        if each.result.manifest is None:
+            return each.result.exit_code
     _say("stopped")
     return ExitCode.FINE
 
@@ -93,8 +92,8 @@ def _line(done: Round) -> str:
         return f"round {done.number} failed: {done.result.error}"
     counters = done.result.counters
     return (
-        f"round {done.number}: {len(done.files)} files, {counters['documents_read']:,} documents, "
-        f"{counters['chunks']:,} chunks, {counters['failures']:,} failures -> {done.folder}"
+        f"round {done.number}: {plural(len(done.files), 'file')}, {plural(counters['documents_read'], 'document')}, "
+        f"{plural(counters['chunks'], 'chunk')}, {plural(counters['failures'], 'failure')} -> {done.folder}"
     )
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from pipeline.extras import require
 
-if missing := [name for name in ("psycopg", "pgvector") if find_spec(name) is None]:
-    raise ImportError(
-        f"loading into Postgres needs {' and '.join(missing)}; install them with pip install 'llm-splitter[pgvector]'"
-    )
+require("PostgreSQL", "pgvector", "psycopg", "pgvector")
