@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     from pipeline.pgvector import WriteToPgvector as WriteToPgvector
     from pipeline.read import ReadAllDocuments as ReadAllDocuments
     from pipeline.read import ReadDocuments as ReadDocuments
+    from pipeline.read_messages import BatchLimits as BatchLimits
+    from pipeline.read_messages import ReadMessages as ReadMessages
     from pipeline.source_text import recover as recover
     from pipeline.source_text import recover_text as recover_text
     from pipeline.text_recovery import RecoverText as RecoverText
+    from pipeline.window_files import WriteWindows as WriteWindows
     from pipeline.write import WriteChunks as WriteChunks
 
 _HOMES = {
+    "BatchLimits": "pipeline.read_messages",
     "ChunkDocuments": "pipeline.chunk",
     "EmbedChunks": "pipeline.embed_chunks",
     "JobConfig": "pipeline.config",
@@ -35,10 +39,12 @@ _HOMES = {
     "LoadResult": "pipeline.load",
     "ReadAllDocuments": "pipeline.read",
     "ReadDocuments": "pipeline.read",
+    "ReadMessages": "pipeline.read_messages",
     "RecoverText": "pipeline.text_recovery",
     "SkipLoaded": "pipeline.pgvector",
     "WriteChunks": "pipeline.write",
     "WriteToPgvector": "pipeline.pgvector",
+    "WriteWindows": "pipeline.window_files",
     "build_pipeline": "pipeline.build",
     "recover": "pipeline.source_text",
     "recover_text": "pipeline.source_text",
