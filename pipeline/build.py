@@ -15,7 +15,7 @@ from apache_beam.pvalue import PCollection
 from pipeline import folders
 from pipeline.beam_runs import is_local_runner, pipeline_options, quiet_beam, runner_of
 from pipeline.chunk import ChunkDocuments
-from pipeline.config import JobConfig
+from pipeline.config import DocumentSettings, JobConfig
 from pipeline.counters import LIVE
 from pipeline.exit_codes import ExitCode
 from pipeline.job_errors import cause_of, is_interrupt
@@ -84,7 +84,7 @@ class Job:
         return written
 
 
-def read_step(config: JobConfig) -> ReadDocuments:
+def read_step(config: DocumentSettings) -> ReadDocuments:
     """The first step: the documents that the settings name.
 
     Raises:

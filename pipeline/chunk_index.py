@@ -27,6 +27,9 @@ class ChunkIndex:
 
     Args:
         files: Open chunk files.
+
+    Attributes:
+        claimed_again: How many documents have claimed rows that an earlier one had claimed.
     """
 
     def __init__(self, files: Sequence[ChunkFile]) -> None:
@@ -37,6 +40,7 @@ class ChunkIndex:
         self._index = np.concatenate([np.zeros(0, _RUN), *runs])
         self._index = self._index[np.lexsort((self._index["index"], self._index["key"]))]
         self._claimed = np.zeros(len(self._index), bool)
+        self.claimed_again = 0
 
     @property
     def rows(self) -> int:
@@ -52,7 +56,9 @@ class ChunkIndex:
 
     def claim(self, doc_id: str) -> None:
         """Note that there is a document to which rows of this id belong."""
-        self._claimed[self._runs_of(doc_id)] = True
+        runs = self._runs_of(doc_id)
+        self.claimed_again += bool(self._claimed[runs].any())
+        self._claimed[runs] = True
 
     def unclaimed(self, most: int) -> tuple[int, list[str]]:
         """How many rows belong to documents that nobody has claimed, and the ids of some of those."""

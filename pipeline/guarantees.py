@@ -23,7 +23,7 @@ class Break:
 
     Attributes:
         check: Which promise, in a word or two.
-        doc_id: The document.
+        doc_id: The document; empty for files and the output as a whole.
         message: What was found, and what should have been.
     """
 
@@ -32,7 +32,7 @@ class Break:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.check}: {self.doc_id!r}: {self.message}"
+        return f"{self.check}: {self.doc_id!r}: {self.message}" if self.doc_id else f"{self.check}: {self.message}"
 
 
 @dataclass(frozen=True)

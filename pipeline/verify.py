@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,15 +20,15 @@ from pipeline import folders
 from pipeline.build import read_step
 from pipeline.chunk_files import ChunkFile, open_chunk_file
 from pipeline.chunk_index import ChunkIndex
-from pipeline.config import JobConfig
-from pipeline.custom_splitter import is_import_path
+from pipeline.config import DocumentSettings
 from pipeline.guarantees import Break, Promises, check_document, chunk_texts
 from pipeline.hashing import DIGEST_BYTES, hash_bytes
 from pipeline.manifest import MANIFEST_NAME, Manifest, parse_manifest
 from pipeline.publish import is_output_name
-from pipeline.read import plan_file, read_documents
+from pipeline.read import ReadDocuments, plan_file, read_documents
 from pipeline.schemas import DOC_ID, TEXT
 from pipeline.text_buffers import document_text
+from pipeline.wording import plural
 
 MOST_SHOWN = 100
 _WHOLE = (1 << 31) - 1  # a chunk size that leaves every text whole
@@ -41,14 +43,18 @@ class Report:
     Attributes:
         documents: Documents read again.
         chunks: Chunk rows in the output.
+        repeated: Documents with the id of an earlier one, as far as they have chunks.
         broken: How many times each check failed.
         examples: The first `MOST_SHOWN` of those.
+        notes: What could not be checked, and what may explain the rest.
     """
 
     documents: int = 0
     chunks: int = 0
+    repeated: int = 0
     broken: Counter[str] = field(default_factory=Counter)
     examples: list[Break] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def is_clean(self) -> bool:
@@ -63,18 +69,21 @@ class Report:
                 self.examples.append(found)
 
 
-def verify_output(chunks: str, documents: Sequence[str] = ()) -> Report:
+def verify_output(chunks: str, documents: Sequence[str] = (), **columns: str | None) -> Report:
     """Check all guarantees of a finished output against the documents it was made from.
 
     Files are as the manifest lists them, of one schema. Every chunk is the slice of its document that its
     offsets say, with the hashes and the id that follow; chunks are in order, leave no character out, and keep
-    the budget when encoded again; every document has its chunks, and every chunk its document.
+    the budget when encoded again; every document has its chunks, and every chunk its document. Of files that
+    have changed, the rows are checked as far as they can be read.
 
     Documents and rows are read piece by piece; what is held for all of them is 28 bytes a document.
 
     Args:
         chunks: The output folder.
         documents: Paths and patterns of the documents; those of the job by default.
+        **columns: `id_column`, `text_column` and `input_format` of the documents, where the manifest does not
+            say them or says other ones.
 
     Raises:
         ValueError: If the folder holds no finished output, or the documents cannot be found.
@@ -85,13 +94,50 @@ def verify_output(chunks: str, documents: Sequence[str] = ()) -> Report:
         True
     """
     manifest = _read_manifest(chunks)
-    settings = {**manifest.settings, **({"input": list(documents)} if documents else {})}
-    config = JobConfig(**settings)
+    read = _documents_of(chunks, manifest, documents, columns)
     report = Report()
     report.add(_file_breaks(chunks, manifest))
-    if report.is_clean:  # rows of damaged files would only repeat it
-        _verify_rows(report, config, manifest, chunks)
+    is_unchanged = report.is_clean
+    try:
+        _verify_rows(report, read, manifest, chunks)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        if is_unchanged:
+            raise
+        report.notes.append(f"not all rows could be checked: {error}")
     return report
+
+
+def _documents_of(
+    folder: str, manifest: Manifest, documents: Sequence[str], columns: Mapping[str, str | None]
+) -> ReadDocuments:
+    """How the documents are read once more.
+
+    Raises:
+        ValueError: If they cannot be found; the message says what to do about it.
+    """
+    if "fingerprint" not in manifest.chunking:
+        raise ValueError(
+            f"{folder!r} does not say how its chunks were made: its files lack the schema metadata that the schema of "
+            "ChunkDocuments has"
+        )
+    settings = {name: value for name, value in manifest.settings.items() if name in DocumentSettings.model_fields}
+    settings |= {name: value for name, value in columns.items() if value is not None}
+    if documents:
+        settings["input"] = list(documents)
+    if "input" not in settings:
+        raise ValueError(
+            f"{folder!r} does not say which documents it is made of, as the output of `run` does; name them, and their "
+            f"columns: llm-splitter verify {folder} 'docs/*.parquet' --id-column id --text-column text"
+        )
+    try:
+        return read_step(DocumentSettings(**settings))
+    except ValueError as error:
+        if documents or "no file matches" not in str(error):
+            raise
+        raise ValueError(
+            f"the documents are not there: {str(error).partition(';')[0].removeprefix('input: ')} in {Path.cwd()}; "
+            "start this where the job was started, or name them behind the output folder"
+        ) from error
 
 
 def _read_manifest(folder: str) -> Manifest:
@@ -109,7 +155,7 @@ def _file_breaks(folder: str, manifest: Manifest) -> Iterator[Break]:
         if file.name not in present:
             yield Break("files", "", f"{file.name} is missing")
         elif (found := _fingerprint(folders.join(folder, file.name))) != file.fingerprint:
-            yield Break("files", "", f"{file.name} has changed: blake2b {found}, not {file.fingerprint}")
+            yield Break("files", "", f"{file.name} has changed: its blake2b is {found}, not {file.fingerprint}")
     listed = {file.name for file in manifest.files} | {MANIFEST_NAME}
     for name in sorted(present - listed):
         if is_output_name(name):
@@ -124,42 +170,53 @@ def _fingerprint(path: str) -> str:
     return digest.hexdigest()
 
 
-def _verify_rows(report: Report, config: JobConfig, manifest: Manifest, folder: str) -> None:
-    paths = [folders.join(folder, file.name) for file in manifest.files if file.name.startswith("chunks-")]
-    files = [open_chunk_file(path) for path in paths]
+def _verify_rows(report: Report, read: ReadDocuments, manifest: Manifest, folder: str) -> None:
+    present = {folders.base_name(path) for path in folders.list_files(folder)}
+    listed = [file.name for file in manifest.files if file.name.startswith("chunks-")]
+    files = [open_chunk_file(folders.join(folder, name)) for name in listed if name in present]
+    is_whole = len(files) == len(listed)
     report.add(_schema_breaks(files))
     index = ChunkIndex(files)
     report.chunks = index.rows
-    checker = _Checker(index, config, manifest, _failed_ids(folder, manifest))
-    for table in _documents(config):
+    checker = _Checker(index, manifest, _failed_ids(folder, manifest, present), is_whole)
+    for table in _documents(read):
         report.documents += table.num_rows
         report.add(checker.check(table))
+    report.repeated = index.claimed_again
+    report.notes += checker.notes
+    report.add(_unclaimed_breaks(report, index, read))
+
+
+def _unclaimed_breaks(report: Report, index: ChunkIndex, read: ReadDocuments) -> Iterator[Break]:
     rows, doc_ids = index.unclaimed(3)
-    if rows:
-        report.add([Break("documents", doc_ids[0], f"{rows} rows belong to no document, such as {doc_ids}")])
+    if not rows:
+        return
+    others = f"; others are of {', '.join(map(repr, doc_ids[1:]))}" if doc_ids[1:] else ""
+    yield Break("documents", doc_ids[0], f"is not there; {plural(rows, 'row')} of such documents{others}")
+    if read.options.columns.id is None:
+        report.notes.append("without an id column ids are made of paths as they were given: name the documents alike")
 
 
 def _schema_breaks(files: Sequence[ChunkFile]) -> Iterator[Break]:
     for number, file in enumerate(files):
         first, schema = files[0].schema, file.schema
         if first is not None and schema is not None and not schema.equals(first, check_metadata=True):
-            yield Break("schema", "", f"chunk file {number} has another schema than the first")
+            yield Break("schema", "", f"chunk file number {number + 1} has another schema than the first")
 
 
-def _failed_ids(folder: str, manifest: Manifest) -> set[str]:
+def _failed_ids(folder: str, manifest: Manifest, present: Container[str]) -> set[str]:
     """Documents that the splitter failed on."""
     failed: set[str] = set()
     for file in manifest.files:
-        if file.name.startswith("failures-"):
+        if file.name.startswith("failures-") and file.name in present:
             with folders.open_file(folders.join(folder, file.name)) as source:
                 table = pq.read_table(source, columns=["stage", DOC_ID])
             failed.update(table.filter(pc.equal(table["stage"], "chunk"))[DOC_ID].to_pylist())
     return failed
 
 
-def _documents(config: JobConfig) -> Iterator[pa.Table]:
+def _documents(read: ReadDocuments) -> Iterator[pa.Table]:
     """The documents of the job once more, in the same tables."""
-    read = read_step(config)
     for file in read.files:
         for unit in plan_file(file, read.options):
             for batch in read_documents(unit, read.options):
@@ -170,18 +227,29 @@ def _documents(config: JobConfig) -> Iterator[pa.Table]:
 class _Checker:
     """Checks the chunk rows of tables of documents."""
 
-    def __init__(self, index: ChunkIndex, config: JobConfig, manifest: Manifest, failed: set[str]) -> None:
-        self._index, self._failed, self._size = index, failed, config.chunk_size
-        self._own_splitter = is_import_path(config.splitter)
-        by_paragraph = config.chunk_strategy == "paragraph"
+    def __init__(self, index: ChunkIndex, manifest: Manifest, failed: set[str], is_whole: bool) -> None:
+        said = {**manifest.chunking, **manifest.settings}
+        self._index, self._failed, self._is_whole, self._size = index, failed, is_whole, said["chunk_size"]
+        self._own_splitter = not manifest.chunking["tokenizer_version"] and said["splitter"] not in BUILT_IN
+        by_paragraph = said["chunk_strategy"] == "paragraph"
         self._promises = Promises(
-            config.offset_unit,
+            said["offset_unit"],
             manifest.chunking["fingerprint"],
             "anything" if self._own_splitter else "space" if by_paragraph else "nothing",
         )
-        counts_tokens = config.strict_size and not self._own_splitter and config.splitter not in BUILT_IN
-        whole = SplitOptions(splitter=config.splitter, chunk_size=_WHOLE, strict_size=False)
-        self._counter = Chunker(whole, engine=config.engine) if counts_tokens else None
+        self.notes: list[str] = (
+            [] if is_whole else ["chunk files are missing, so documents without chunks are not told"]
+        )
+        counts_tokens = said["strict_size"] and not self._own_splitter and said["splitter"] not in BUILT_IN
+        self._counter = self._token_counter(said) if counts_tokens else None
+
+    def _token_counter(self, said: Mapping[str, Any]) -> Chunker | None:
+        whole = SplitOptions(splitter=said["splitter"], chunk_size=_WHOLE, strict_size=False)
+        try:
+            return Chunker(whole, engine=said.get("engine", "auto"))
+        except ValueError as error:
+            self.notes.append(f"tokens were not counted again: {error}")
+            return None
 
     def check(self, documents: pa.Table) -> Iterator[Break]:
         """The promises that the rows of these documents break."""
@@ -223,7 +291,8 @@ class _Checker:
         if not self._needs_rows(doc_id, data):
             return
         if self._index.rows_of(doc_id) is None:
-            yield Break("documents", doc_id, "has neither chunks nor a failure")
+            if self._is_whole:
+                yield Break("documents", doc_id, "has neither chunks nor a failure")
         else:
             yield Break("doc_hash", doc_id, "the rows of this id are of another text")
 

@@ -209,7 +209,7 @@ def test_too_many_failures_leave_the_folder_as_it_was_and_themselves_readable(ou
     publish.publish(output, shards_of(output, TABLES), {})
     before = everything(output)
     strict = replace(output, run="run2", max_failures=1)
-    with pytest.raises(TooManyFailures, match="2 failures with 2 documents read are more than"):
+    with pytest.raises(TooManyFailures, match="2 failures with 2 documents read: more than"):
         publish.publish(strict, shards_of(strict, [], [failure_table("line 1", "line 2")]), {})
     after = everything(output)
     failures = after.pop(output.path("stopped-run-failures.jsonl"))
