@@ -201,12 +201,14 @@ def _load(job: JobConfig) -> tuple[float, dict[str, int]]:
     return seconds, {name: result.report.counts[name] for name in told if name in result.report.counts}
 
 
-def round_trip(address: DatabaseAddress, corpus: str, id_column: str) -> None:
+def round_trip(address: DatabaseAddress, corpus: str, id_column: str, chunk_size: int) -> None:
     """Text-free rows of a corpus into the database, and the text of every row back, against the source's slices."""
     with tempfile.TemporaryDirectory() as folder:
         documents = _read(corpus, id_column)
         _write(documents, folder, changed=0)
-        job = _job(address, folder, None).model_copy(update={"text": False})
+        job = _job(address, folder, None).model_copy(
+            update={"text": False, "chunk_size": chunk_size, "chunk_overlap": 0}
+        )
         _load(job)
         source = Source(job, "database")
         rows = source.all_rows()
@@ -247,6 +249,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--embedder")
+    parser.add_argument("--chunk-size", type=int, default=512, help="tokens, for `recover`; small ones make many rows")
     parser.add_argument("--copies", type=int, default=1, help="of the corpus, under ids of their own, for `changes`")
     parser.add_argument("--url", help="a server to measure on; by default one is started")
     given = parser.parse_args()
@@ -258,7 +261,7 @@ def main() -> None:
             documents = _copies(_read(given.corpus, given.id_column), given.copies)
             compare_changes(address, documents, given.repeat, given.embedder)
         else:
-            round_trip(address, given.corpus, given.id_column)
+            round_trip(address, given.corpus, given.id_column, given.chunk_size)
 
 
 if __name__ == "__main__":

@@ -163,5 +163,7 @@ def test_two_workers_with_the_same_rows_write_them_once(server, connection, layo
     threads = [threading.Thread(target=work, args=(order,)) for order in (range(7), reversed(range(7)))]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
-    assert sum(count["documents_new"] for count in counts) == sum(count["documents_unchanged"] for count in counts) == 200
+    assert (
+        sum(count["documents_new"] for count in counts) == sum(count["documents_unchanged"] for count in counts) == 200
+    )
     assert len(rows_of(connection, layout, "chunk_id")) == 400
