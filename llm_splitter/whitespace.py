@@ -20,7 +20,7 @@ _EN_QUAD_TO_HAIR_SPACE = "".join(map(chr, range(0x2000, 0x200B)))
 WHITESPACE = "\t\n\v\f\r \u00a0\u1680" + _EN_QUAD_TO_HAIR_SPACE + "\u2028\u2029\u202f\u205f\u3000\ufeff"
 
 _RUN = re.compile(b"(?:" + b"|".join(re.escape(space.encode()) for space in WHITESPACE) + b")+")
-_STEPS = 24  # white space longer than this is left to the regular expression
+_STEPS = 12  # white space longer than this is left to the regular expression
 
 _ENCODED = frozenset(space.encode() for space in WHITESPACE)
 _IS_SPACE = np.zeros(0x10000, dtype=bool)
