@@ -37,6 +37,7 @@ _CUT_BEFORE = {
     _UNKNOWN: (),
 }
 _CLASSES = 16
+_BLOCK_TOKENS = 1 << 20  # looked at in one go: what is needed on the way for a long text is as much as for these
 _IS_CUT = np.zeros(_CLASSES * _CLASSES, dtype=np.uint8)
 for _before, _afters in _CUT_BEFORE.items():
     _IS_CUT[[_before * _CLASSES + _after for _after in _afters]] = 1
@@ -66,9 +67,10 @@ class TokenCuts:
     def between(self, ids: NDArray[np.uint32]) -> NDArray[np.uint8]:
         """1 for each token before which the text can be cut, 0 for others; 1 before the first and at the end."""
         cuts = np.ones(len(ids) + 1, dtype=np.uint8)
-        if len(ids):
-            outer = self._outer.take(ids, mode="clip")  # twice as fast as indexing
-            _IS_CUT.take((outer[:-1] & 0xF0) | (outer[1:] & 0x0F), out=cuts[1:-1], mode="clip")
+        for first in range(0, len(ids) - 1, _BLOCK_TOKENS):
+            outer = self._outer.take(ids[first : first + _BLOCK_TOKENS + 1], mode="clip")  # twice as fast as indexing
+            pairs = (outer[:-1] & 0xF0) | (outer[1:] & 0x0F)
+            _IS_CUT.take(pairs, out=cuts[first + 1 : first + len(outer)], mode="clip")
         return cuts
 
 

@@ -22,6 +22,7 @@ from llm_splitter.safe_cuts import TokenCuts
 from llm_splitter.texts import Offsets, TextBatch
 
 _PIECE_BYTES = 1 << 18
+_BLOCK_TOKENS = 1 << 20  # added up in one go: what is needed on the way for a long text is as much as for these
 _SPACE_BEHIND_WORD = re.compile(rb"[!-~](?= )")  # what safe_cuts says of every class before a space
 
 EngineName: TypeAlias = Literal["auto", "tiktoken", "quicktok"]
@@ -233,9 +234,11 @@ class BytePairTokenizer:
         ids, part_tokens = encoded or self.encode(batch)
         bounds = np.empty(len(ids) + 1, dtype=np.int64)
         bounds[0] = batch.part_offsets[0]
-        # an id out of range would be clipped here, and shows below as bytes lost
-        np.cumsum(self._lengths.take(ids, mode="clip"), out=bounds[1:])
-        bounds[1:] += bounds[0]
+        for first in range(0, len(ids), _BLOCK_TOKENS):
+            block = bounds[first + 1 : first + 1 + _BLOCK_TOKENS]
+            # an id out of range would be clipped here, and shows below as bytes lost
+            np.cumsum(self._lengths.take(ids[first : first + _BLOCK_TOKENS], mode="clip"), out=block)
+            block += bounds[first]
         if not np.array_equal(bounds[part_tokens], batch.part_offsets):
             raise RuntimeError(f"{self.engine} lost bytes of a text while encoding it with {self.name}")
         spans = TokenSpans(bounds[:-1], bounds[1:], part_tokens)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm_splitter import TextBatch
+from llm_splitter import Chunker, SplitOptions, TextBatch
 from llm_splitter.loading import load_encoding, load_object
 from llm_splitter.safe_cuts import is_safe_cut
 from tests.offline_encodings import gpt2_like, quicktok, tiktoken_encoding
@@ -220,3 +220,15 @@ def test_long_texts_are_encoded_as_if_in_one_piece(name, paragraph, extra):
     ids, _ = quicktok.get_encoding(name).encode_batch([text.encode()])
     lengths = load_encoding(name)._lengths
     assert np.array_equal(spans.ends, np.cumsum(lengths[ids]))
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7])
+def test_long_texts_are_worked_on_in_blocks(monkeypatch, block):
+    text = "One two, three's  four/five\n\nsix 7 八。" * 3
+    options = SplitOptions(splitter="cl100k_base", chunk_size=4, chunk_overlap=1)
+    whole = Chunker(options).chunk(TextBatch.from_strings([text, "", "a", text]))
+    monkeypatch.setattr("llm_splitter.tokenizers._BLOCK_TOKENS", block)
+    monkeypatch.setattr("llm_splitter.safe_cuts._BLOCK_TOKENS", block)
+    pieced = Chunker(options).chunk(TextBatch.from_strings([text, "", "a", text]))
+    assert (pieced.start.tolist(), pieced.end.tolist()) == (whole.start.tolist(), whole.end.tolist())
+    assert pieced.token_count.tolist() == whole.token_count.tolist()
