@@ -101,7 +101,7 @@ def _part_ends(batch: TextBatch, spans: Spans, last: Offsets) -> Offsets:
 
 def join(pieces: Sequence[Boundaries], byte_offsets: Sequence[int]) -> Boundaries:
     """The chunks of a batch from those of its groups, whose buffers begin at ``byte_offsets`` in its own."""
-    if len(pieces) == 1:
+    if len(pieces) == 1 and byte_offsets[0] == 0:
         return pieces[0]
     counts = np.cumsum([0] + [len(piece.byte_start) for piece in pieces])
     return Boundaries(
