@@ -10,7 +10,9 @@ from pipeline import folders
 from pipeline.manifest import MANIFEST_NAME, parse_manifest
 from pipeline.publish import is_output_name
 
-_ROUND_FILES = "files.json"  # beside the output of each round of `watch`
+ROUND_FILES = "files.json"
+"""Beside the output of each round of `watch`: the files it took."""
+
 _File = TypeVar("_File")
 
 
@@ -26,7 +28,7 @@ def without_outputs(files: Iterable[_File], path_of: Callable[[_File], str], out
     kept = []
     for file in files:
         folder, name = folders.parent(path_of(file)), folders.base_name(path_of(file))
-        if (is_output_name(name) or name == _ROUND_FILES) and is_output(folder):
+        if (is_output_name(name) or name == ROUND_FILES) and is_output(folder):
             outputs.add(folder)
         else:
             kept.append(file)

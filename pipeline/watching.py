@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pipeline import folders
 from pipeline.build import JobResult, run_job
 from pipeline.config import JobConfig
+from pipeline.earlier_outputs import ROUND_FILES
 from pipeline.formats import InputFile
 from pipeline.input_files import match_pattern
 from pipeline.manifest import MANIFEST_NAME
-
-FILES_NAME = "files.json"
 
 _ROUND = re.compile(r"round-(\d{5,})")
 
@@ -86,7 +85,7 @@ def finished_files(output: str) -> dict[str, Version]:
     """The files of all counted rounds, each as it was when it was last taken."""
     done: dict[str, Version] = {}
     for _, folder in counted_rounds(output):
-        with folders.open_file(folders.join(folder, FILES_NAME)) as file:
+        with folders.open_file(folders.join(folder, ROUND_FILES)) as file:
             done |= {path: (size, modified) for path, (size, modified) in json.load(file).items()}
     return done
 
@@ -111,7 +110,7 @@ def _run(config: JobConfig, files: Mapping[str, Version]) -> Round:
 
 
 def _write_files(folder: str, files: Mapping[str, Version]) -> None:
-    with folders.create(folders.join(folder, FILES_NAME)) as file:
+    with folders.create(folders.join(folder, ROUND_FILES)) as file:
         file.write(json.dumps(dict(files), indent=1).encode())
 
 
