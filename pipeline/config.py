@@ -128,7 +128,9 @@ class SplitSettings(Settings, title="Splitting"):
 class OutputSettings(Settings, title="Chunk rows"):
     """What is written, and where."""
 
-    output: Folder = Field(description="Folder for chunks-*, failures-* and manifest.json; an earlier run's are replaced.")
+    output: Folder = Field(
+        description="Folder for chunks-*, failures-* and manifest.json; an earlier run's are replaced."
+    )
     text: bool = Field(True, description="Write each chunk's text; without it, rows lead back to the text by offsets.")
     format: Literal["parquet", "arrow", "jsonl"] = Field("parquet", description="Format of the chunk files.")
 
