@@ -6,6 +6,7 @@ chunks needs none of it.
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,14 @@ _HOMES = {
     "run_job": "pipeline.build",
     "run_load": "pipeline.load",
 }
+
+
+def _is_of_use(record: logging.LogRecord) -> bool:
+    return not record.getMessage().startswith("apitools not found")
+
+
+if not logging.getLogger().handlers:  # whoever has set up logging sees all of it
+    logging.getLogger().addFilter(_is_of_use)  # Beam warns, when imported, of what nobody asked for
 
 
 def __getattr__(name: str) -> Any:

@@ -24,3 +24,13 @@ def test_another_name_is_an_error():
 def test_importing_the_package_does_not_load_beam():
     code = "import sys, pipeline; sys.exit('apache_beam' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_beams_warning_at_import_is_not_shown_unless_logging_is_set_up():
+    code = "import pipeline.folders, logging; logging.warning('seen')"
+    for setup, lines in (("", 1), ("import logging; logging.basicConfig(); ", 2)):
+        done = subprocess.run([sys.executable, "-c", setup + code], capture_output=True, text=True, check=True)
+        shown = [line for line in done.stderr.splitlines() if line.startswith("WARNING:root:")]
+        assert len(shown) <= lines
+        assert ("apitools" in done.stderr) <= bool(setup)
+        assert "seen" in done.stderr
