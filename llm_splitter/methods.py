@@ -37,8 +37,12 @@ _GROUPS_AHEAD = 2
 
 def split_built_in(name: str, batch: TextBatch, options: SplitOptions, _: OnError) -> tuple[Boundaries, Errors]:
     """Chunks of a built-in splitter's parts, by its name."""
-    groups = list(batch.groups(_GROUP_BYTES)) or [batch]
+    groups = _groups(batch)
     return _joined(batch, groups, [_pack_built_in(name, group, options) for group in groups]), []
+
+
+def _groups(batch: TextBatch) -> list[TextBatch]:
+    return list(batch.groups(_GROUP_BYTES)) or [TextBatch.from_strings([])]
 
 
 def _joined(batch: TextBatch, groups: list[TextBatch], packed: list[Boundaries]) -> Boundaries:
@@ -68,7 +72,7 @@ def split_tokens(
     tokenizer: Tokenizer, batch: TextBatch, options: SplitOptions, on_error: OnError
 ) -> tuple[Boundaries, Errors]:
     """Chunks of a tokenizer's tokens."""
-    groups = list(batch.groups(_GROUP_BYTES)) or [batch]
+    groups = _groups(batch)
     packed: list[Boundaries] = []
     errors: Errors = []
     first = 0
