@@ -197,9 +197,9 @@ def test_a_wrong_setting_in_a_file_names_the_file(tmp_path):
     [
         ("input: [a\noutput: b", "line 2, column 7: not valid YAML: expected ',' or ']', but got ':'"),
         ("input: a\ninput: b", "line 2, column 1: not valid YAML: input is given twice"),
-        ("- input", "must hold settings, one `key: value` a line; see configs/ for examples"),
-        ("1: input", "must hold settings, one `key: value` a line; see configs/ for examples"),
-        ("just text", "must hold settings, one `key: value` a line; see configs/ for examples"),
+        ("- input", "must hold settings, one `key: value` a line"),
+        ("1: input", "must hold settings, one `key: value` a line"),
+        ("just text", "must hold settings, one `key: value` a line"),
         (
             "input: !!python/name:os.system",
             "line 1, column 8: not valid YAML: could not determine a constructor",
