@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
-from apache_beam.io.filesystem import CompressionTypes, FileMetadata
+from apache_beam.io.filesystem import BeamIOError, CompressionTypes, FileMetadata
 from apache_beam.io.filesystems import FileSystems
 
 from pipeline.documents import ReadOptions
@@ -147,7 +147,11 @@ def sample_schemas(files: Sequence[InputFile], options: ReadOptions) -> Iterator
 
 def _is_file(path: str) -> bool:
     check_file_systems("input", [path])
-    return not path.endswith("/") and FileSystems.exists(path) and not os.path.isdir(path)  # noqa: PTH112
+    try:
+        return not path.endswith("/") and FileSystems.exists(path) and not os.path.isdir(path)  # noqa: PTH112
+    except BeamIOError as error:
+        reasons = "; ".join(map(str, (error.exception_details or {}).values())) or str(error)
+        raise ValueError(f"input: {path!r} cannot be looked up: {reasons}") from error
 
 
 def _metadata(path: str) -> FileMetadata:

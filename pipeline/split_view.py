@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from llm_splitter import Chunker, TextBatch
+from pipeline.wording import plural
 
 # Control characters, which a terminal would obey, become their pictures; tabs and line feeds stay.
 _PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"} | dict.fromkeys(
@@ -83,11 +84,11 @@ def print_chunks(chunks: Sequence[ShownChunk], counted: str, console: Console) -
 
 
 def _heading(chunk: ShownChunk, counted: str) -> Text:
-    repeated = f", {len(chunk.repeated)} characters repeated" if chunk.repeated else ""
+    repeated = f", {plural(len(chunk.repeated), 'character')} repeated" if chunk.repeated else ""
     return Text.assemble(
         (f"chunk {chunk.chunk_index}", "bold cyan"),
         (f"  [{chunk.start}:{chunk.end}]", "cyan"),
-        (f"  {chunk.token_count} {counted}{repeated}", "dim"),
+        (f"  {plural(chunk.token_count, counted.removesuffix('s'))}{repeated}", "dim"),
     )
 
 
@@ -112,4 +113,4 @@ def _closing(counts: Sequence[int], counted: str) -> str:
     if not counts:
         return "0 chunks: the text is empty or blank"
     spread = f"min {min(counts)}, median {int(np.median(counts))}, max {max(counts)}"
-    return f"{len(counts)} chunk{'s' if len(counts) > 1 else ''}; {counted} in a chunk: {spread}"
+    return f"{plural(len(counts), 'chunk')}; {counted} in a chunk: {spread}"

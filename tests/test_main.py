@@ -131,6 +131,7 @@ def test_beam_options_reach_beam(folder, capsys, given):
         ),
         ("run --input numbers.jsonl --output out", "text_column: column 'text' has type int64; a document is a string"),
         ("search what is this", "search: takes a settings file and a question in quotes, not 3 words"),
+        ("search job.yaml", "QUESTION: is needed behind job.yaml"),
         ("search what", "CONFIG: is needed, the settings that the rows were loaded with"),
         ("rum", 'Unknown command "rum". Did you mean "run"?'),
         ("split", 'Command "split" parameter FILE requires an argument.'),

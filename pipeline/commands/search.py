@@ -39,6 +39,8 @@ def search_command(
         settings: The same names as in the file.
     """
     file, question = _file_and_question(words)
+    if file is None and question.endswith((".yaml", ".yml")):
+        raise SettingsError(f"QUESTION: is needed behind {question}: what to look for, in quotes")
     if file is None and not settings and not database:
         raise SettingsError("CONFIG: is needed, the settings that the rows were loaded with, before the question")
     job = job_with_database(file, settings, database)
