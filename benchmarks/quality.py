@@ -12,7 +12,7 @@ import tiktoken
 
 from benchmarks.corpus import documents, size_of
 from benchmarks.faults import COLUMNS, Faults
-from benchmarks.peers import Cut, Peer, Piece, installed_peers, missing_note
+from benchmarks.peers import Peer, Piece, installed_peers, missing_note
 from benchmarks.tables import show
 from benchmarks.vocabulary import ENCODINGS, provide_vocabularies
 from llm_splitter import Chunker, SplitOptions, TextBatch
@@ -55,10 +55,11 @@ _LEADING = (
 def our_faults(texts: list[str], options: SplitOptions) -> Faults:
     """What is wrong with our chunks of these documents."""
     faults = Faults()
-    encoding = tiktoken.get_encoding(str(options.splitter))
+    found: list[str] = []
     for text, pieces in our_pieces(texts, Chunker(options)):
         faults.add(text, pieces)
-        faults.add_sizes([piece.text for piece in pieces], options.chunk_size, encoding)
+        found += [piece.text for piece in pieces]
+    faults.add_sizes(found, options.chunk_size, tiktoken.get_encoding(str(options.splitter)))
     return faults
 
 
@@ -88,19 +89,17 @@ def peer_faults(texts: list[str], peer: Peer, encoding: str, size: int, overlap:
     """What is wrong with a peer's chunks of these documents."""
     faults = Faults()
     cut = peer.make(encoding, size, overlap)
+    found: list[str] = []
     for text in texts:
-        _add(faults, text, cut, size, tiktoken.get_encoding(encoding))
+        try:
+            pieces = cut(text)
+        except Exception:  # noqa: BLE001 - that a document fails is what is counted
+            faults.failed += 1
+            continue
+        faults.add(text, pieces)
+        found += [piece.text for piece in pieces]
+    faults.add_sizes(found, size, tiktoken.get_encoding(encoding))
     return faults
-
-
-def _add(faults: Faults, text: str, cut: Cut, size: int, encoding: tiktoken.Encoding) -> None:
-    try:
-        pieces = cut(text)
-    except Exception:  # noqa: BLE001 - that a document fails is what is counted
-        faults.failed += 1
-        return
-    faults.add(text, pieces)
-    faults.add_sizes([piece.text for piece in pieces], size, encoding)
 
 
 if __name__ == "__main__":
