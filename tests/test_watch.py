@@ -139,8 +139,8 @@ def test_the_command_takes_files_while_it_runs_and_stops_at_ctrl_c(tmp_path):
         running.kill()
     assert running.returncode == 0, said
     assert [line for line in said.splitlines() if "round" in line or "stopped" in line] == [
-        f"llm-splitter: round 1: 1 files, 1 documents, 2 chunks, 0 failures -> {tmp_path}/out/round-00001",
-        f"llm-splitter: round 2: 1 files, 2 documents, 2 chunks, 0 failures -> {tmp_path}/out/round-00002",
+        f"llm-splitter: round 1: 1 file, 1 document, 2 chunks, 0 failures -> {tmp_path}/out/round-00001",
+        f"llm-splitter: round 2: 1 file, 2 documents, 2 chunks, 0 failures -> {tmp_path}/out/round-00002",
         "llm-splitter: stopped",
     ]
     run_job(config(tmp_path, "batch"))
