@@ -57,8 +57,8 @@ class Faults:
 
     def add_sizes(self, pieces: Sequence[str], size: int, encoding: tiktoken.Encoding) -> None:
         """Count the chunks that are too large; a single character that alone is too large cannot be helped."""
-        counts = map(len, encoding.encode_ordinary_batch(list(pieces)))
-        self.over_budget += sum(count > size and len(piece) > 1 for count, piece in zip(counts, pieces, strict=True))
+        for piece in pieces:  # one by one: a task for each piece would take longer than encoding it
+            self.over_budget += len(piece) > 1 and len(encoding.encode_ordinary(piece)) > size
 
     def _add_unowned(self, text: str, owned: bytearray) -> None:
         place = owned.find(0)
