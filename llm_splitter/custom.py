@@ -13,6 +13,7 @@ from llm_splitter.paragraphs import split_paragraphs
 from llm_splitter.spans import Spans
 from llm_splitter.texts import Bytes, Offsets, TextBatch, merged
 from llm_splitter.types import Splitter
+from llm_splitter.utf8 import begins_character
 
 
 @dataclass
@@ -82,6 +83,6 @@ def _byte_positions(data: Bytes) -> Offsets:
     The second unit of an astral character has the position of its third byte: upstream's offsets may lie
     between the two units, and only so are they told apart.
     """
-    begins_unit = data.view(np.int8) >= -64
+    begins_unit = begins_character(data)
     begins_unit[2:] |= data[:-2] >= 0xF0
     return np.append(np.flatnonzero(begins_unit), len(data))

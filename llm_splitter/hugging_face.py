@@ -15,6 +15,7 @@ import numpy as np
 
 from llm_splitter.texts import Bytes, Offsets, TextBatch
 from llm_splitter.tokenizers import TokenSpans
+from llm_splitter.utf8 import begins_character
 
 
 class Encoded(Protocol):
@@ -120,4 +121,4 @@ def _in_order(offsets: Offsets) -> Offsets:
 
 def _byte_positions(data: Bytes) -> Offsets:
     """The byte position of each character, and of the end."""
-    return np.append(np.flatnonzero(data.view(np.int8) >= -64), len(data))
+    return np.append(np.flatnonzero(begins_character(data)), len(data))

@@ -11,6 +11,7 @@ import numpy as np
 from llm_splitter.options import check_offset_unit
 from llm_splitter.texts import Bytes, Offsets
 from llm_splitter.types import OffsetUnit
+from llm_splitter.utf8 import begins_character
 
 _WORD = 64  # bytes whose bits fill one machine word
 
@@ -29,7 +30,7 @@ def from_bytes(data: Bytes, positions: Offsets, unit: OffsetUnit) -> Offsets:
     """
     if unit == "utf8" or len(positions) == 0:
         return positions
-    begins_unit = data.view(np.int8) >= -64  # every byte but 80..BF starts a character
+    begins_unit = begins_character(data)
     if unit == "utf16":
         begins_unit[2:] |= data[:-2] >= 0xF0  # the second unit of a character of four bytes: its third
     return _count_before(begins_unit, positions)

@@ -37,7 +37,7 @@ class OwnTokens:
         self._starts = tokens.starts.data
         self._count = tokenizer.count
         self._halves = tokens.halves.tolist()
-        self.cuts, self._seams = _cuts_and_seams(batch, tokens)
+        self._cuts, self._seams = _cuts_and_seams(batch, tokens)
 
     def count_text(self, text: str) -> int:
         """The tokens of any text."""
@@ -45,7 +45,7 @@ class OwnTokens:
 
     def count(self, start: int, end: int, first: int, last: int) -> int:
         """The tokens of bytes ``start`` to ``end``, where the document has its tokens ``first`` up to ``last``."""
-        starts, cuts = self._starts, self.cuts
+        starts, cuts = self._starts, self._cuts
         if not cuts or (self._seams and self._has_seam_between(first, last)):
             return self._count_bytes(start, end)
         head, tail = first, last
@@ -79,9 +79,9 @@ def _cuts_and_seams(batch: TextBatch, tokens: TokenSpans) -> tuple[bytes, list[i
     Parts are encoded one by one, so a cut between two of them is always safe; but to a text that holds both
     they are one, and where that text is not surely split there, its tokens are not the parts'.
     """
-    cuts = tokens.cuts
-    if len(cuts) == 0:
+    if len(tokens.cuts) == 0:
         return b"", []
+    cuts = tokens.cuts.copy()
     seams: list[int] = []
     if not batch.is_single_part:
         inner = np.setdiff1d(tokens.part_tokens, tokens.part_tokens[batch.doc_parts])

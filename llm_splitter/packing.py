@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -77,17 +76,3 @@ def pack_paragraphs(doc_offsets: Offsets, paragraphs: Offsets, size: int, overla
             begin = max(begin, fresh - overlap)
         chunk_offsets.append(len(first))
     return Packing(*(np.array(values, dtype=np.int64) for values in (first, last, chunk_offsets)))
-
-
-def paragraph_end(paragraphs: Sequence[int], fresh: int, limit: int, high: int) -> int:
-    """The part number at which a chunk ends that may reach ``limit``.
-
-    The last paragraph start in reach, unless the document ends there or no paragraph has ended since
-    ``fresh``, the first part that the chunk does not repeat.
-    """
-    if limit >= high:
-        return high
-    index = bisect_right(paragraphs, limit) - 1
-    if index >= 0 and paragraphs[index] > fresh:
-        return paragraphs[index]
-    return limit

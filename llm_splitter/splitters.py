@@ -13,14 +13,14 @@ from llm_splitter.sentence_ends import behind_run
 from llm_splitter.spans import Spans, group_by_document
 from llm_splitter.texts import Offsets, TextBatch, merged
 from llm_splitter.unspaced import begin_unspaced
-from llm_splitter.utf8 import behind_each, spread
+from llm_splitter.utf8 import begins_character, behind_each, spread
 from llm_splitter.whitespace import has_content, next_content
 
 
 def characters(batch: TextBatch) -> Spans:
     """Every code point is a part."""
     is_bound = np.ones(len(batch.data) + 1, dtype=bool)
-    is_bound[:-1] = batch.data.view(np.int8) >= -64
+    is_bound[:-1] = begins_character(batch.data)
     bounds = np.flatnonzero(is_bound)
     return Spans(bounds[:-1], bounds[1:], group_by_document(bounds[:-1], batch.doc_offsets))
 

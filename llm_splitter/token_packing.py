@@ -6,7 +6,8 @@ encoded alone (``own_tokens``), has at most ``chunk_size`` tokens. One step of P
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy as np
 from llm_splitter.chunk_arrays import Boundaries
 from llm_splitter.options import SplitOptions
 from llm_splitter.own_tokens import OwnTokens
-from llm_splitter.packing import paragraph_end
 from llm_splitter.texts import Offsets, TextBatch
 from llm_splitter.tokenizers import Tokenizer, TokenSpans
 from llm_splitter.whitespace import WHITESPACE
@@ -132,7 +132,7 @@ class TokenPacker:
         """
         limit = min(begin + self._size, document.high)
         if self._by_paragraph:
-            token = paragraph_end(self._paragraphs, fresh, limit, document.high)
+            token = _paragraph_end(self._paragraphs, fresh, limit, document.high)
             while token > fresh:
                 cut = self._fitting(document, begin, start, token, fresh_byte)
                 if cut is not None:
@@ -201,3 +201,17 @@ class TokenPacker:
         while self._data[position] & 0xC0 == 0x80:
             position -= 1
         return position
+
+
+def _paragraph_end(paragraphs: Sequence[int], fresh: int, limit: int, high: int) -> int:
+    """The token number at which a chunk ends that may reach ``limit``.
+
+    The last paragraph start in reach, unless the document ends there or no paragraph has ended since
+    ``fresh``, the first token that the chunk does not repeat.
+    """
+    if limit >= high:
+        return high
+    index = bisect_right(paragraphs, limit) - 1
+    if index >= 0 and paragraphs[index] > fresh:
+        return paragraphs[index]
+    return limit

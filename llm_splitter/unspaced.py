@@ -7,6 +7,7 @@ import numpy as np
 from llm_splitter.character_classes import LAST_CORE, LEADER, OPENER, OTHER, SINGLE, SPACE
 from llm_splitter.code_points import Classes, Flags, WideCharacters, classes_of_bytes
 from llm_splitter.texts import Bytes, Offsets, TextBatch
+from llm_splitter.utf8 import begins_character
 
 
 def begin_unspaced(batch: TextBatch, wide: WideCharacters, begins: Flags) -> None:
@@ -39,7 +40,7 @@ def _begin_words(data: Bytes, part_starts: Offsets) -> Flags:
     is_attached = before > LAST_CORE
     behind_attached = np.flatnonzero(can_follow & is_attached)
     begins[behind_attached] = _core_before(before, is_attached, behind_attached) == SINGLE
-    begins &= (before != LEADER) & (before != OPENER) & (data.view(np.int8) >= -64)
+    begins &= (before != LEADER) & (before != OPENER) & begins_character(data)
     return begins
 
 

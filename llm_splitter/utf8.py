@@ -1,4 +1,4 @@
-"""Characters at given byte positions of a UTF-8 buffer."""
+"""Where characters begin in a UTF-8 buffer, and which ones stand at given positions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,16 @@ LEAST_WIDE = 0xC2
 """The least byte with which a character begins that is not ASCII."""
 
 _BY_WIDTH = ((LEAST_WIDE, 0x7FF), (0xE0, 0xFFFF), (0xF0, 0x1FFFFF))  # 2, 3, 4 bytes: least lead, bits of the code
+
+
+def begins_character(data: Bytes) -> NDArray[np.bool_]:
+    """Which bytes begin a character: every one but 80 to BF, which as signed numbers are the least.
+
+    >>> begins_character(np.frombuffer("aé".encode(), dtype=np.uint8)).tolist()
+    [True, True, False]
+    """
+    begins: NDArray[np.bool_] = data.view(np.int8) >= -64
+    return begins
 
 
 def codes_at(data: Bytes, positions: Offsets) -> NDArray[np.uint32]:

@@ -14,6 +14,7 @@ from apache_beam.pvalue import AsSingleton, PCollection
 from apache_beam.transforms.combiners import ToListCombineFn
 
 from pipeline.beam_runs import pipeline_options, quiet_beam, runner_of
+from pipeline.build import read_step
 from pipeline.chunk import ChunkDocuments
 from pipeline.config import JobConfig
 from pipeline.counters import LIVE
@@ -30,7 +31,6 @@ from pipeline.pgvector import SkipLoaded, WriteToPgvector
 from pipeline.postgres.address import DatabaseAddress
 from pipeline.postgres.registry import LoadSettings
 from pipeline.postgres.target import Target
-from pipeline.read import ReadDocuments
 from pipeline.schemas import TEXT
 from pipeline.wording import plural
 
@@ -77,7 +77,7 @@ class Load:
         self._embedding = _embedding(self.database)
         self.dimension = self.database.dimension or (self._embedding.dimension() if self._embedding else None)
         if self._from_chunks is None:
-            self._read = _read(config)
+            self._read = read_step(config)
             self._chunk = ChunkDocuments(
                 config.chunker(),
                 include_text=config.text or self._embedding is not None,
@@ -191,16 +191,3 @@ def _embedding(database: DatabaseSettings) -> Embedding | None:
         return None
     options = EmbedOptions(database.embed_batch, database.embed_retries, database.embed_per_second)
     return Embedding(database.embedder, options)
-
-
-def _read(config: JobConfig) -> ReadDocuments:
-    return ReadDocuments(
-        config.input,
-        id_column=config.id_column,
-        text_column=config.text_column,
-        metadata_columns=config.metadata_columns,
-        format=config.input_format,
-        binary_text=config.binary_text,
-        verify_checksums=config.verify_checksums,
-        max_line_bytes=config.max_line_bytes,
-    )

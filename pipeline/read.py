@@ -126,9 +126,8 @@ class _ListFiles(beam.PTransform[Any, Any]):
 class ReadAllDocuments(beam.PTransform[Any, Any]):
     """Reads the documents of files whose paths arrive as elements, such as those of a watched bucket.
 
-    In: a PCollection of paths, patterns or folders. Out: as `ReadDocuments`, in the windows of the paths. A
-        path that
-    matches nothing is a failure.
+    In: a PCollection of paths, patterns or folders.
+    Out: as `ReadDocuments`, in the windows of the paths. A path that matches nothing is a failure.
 
     Args:
         metadata_columns: Columns that travel with the documents, each with its Arrow type: no file is there
