@@ -24,6 +24,7 @@ from pipeline.schemas import (
     TEXT,
     chunk_schema,
 )
+from pipeline.table_ends import End, with_end
 from pipeline.text_buffers import Positions, document_text, gather_text
 
 MAX_TABLE_ROWS = 1 << 16
@@ -132,17 +133,26 @@ class ChunkedDocuments:
 
     def table(self) -> pa.Table:
         """All chunk rows in one table."""
-        return pa.concat_tables(self.tables()) if self.rows else self.schema.empty_table()
+        tables = [self._rows(rows) for rows in self._table_rows()]
+        return pa.concat_tables(tables) if tables else self.schema.empty_table()
 
     def tables(self) -> Iterator[pa.Table]:
-        """The chunk rows in order, in tables of at most `MAX_TABLE_ROWS` rows and `MAX_TABLE_TEXT` bytes."""
+        """The chunk rows in order, in tables of at most `MAX_TABLE_ROWS` rows and `MAX_TABLE_TEXT` bytes.
+
+        Each says whether its last document goes on in the next one; see `end_of`.
+        """
+        for rows in self._table_rows():
+            is_whole = rows.stop in self.arrays.doc_offsets
+            yield with_end(self._rows(rows), End.DOCUMENT if is_whole else End.PART)
+
+    def _table_rows(self) -> Iterator[slice]:
         first = 0
         text_ends = np.cumsum(self.arrays.byte_end - self.arrays.byte_start)
         while first < self.rows:
             limit = (text_ends[first - 1] if first else 0) + MAX_TABLE_TEXT
             by_text = int(np.searchsorted(text_ends, limit, side="right"))
             last = min(max(by_text, first + 1), first + MAX_TABLE_ROWS)
-            yield self._rows(first, last)
+            yield slice(first, last)
             first = last
 
     def failures(self) -> pa.Table:
@@ -174,13 +184,13 @@ class ChunkedDocuments:
             over_budget_chunks=int(np.count_nonzero(self.arrays.over_budget)),
         )
 
-    def _rows(self, first: int, last: int) -> pa.Table:
-        arrays, rows = self.arrays, slice(first, last)
+    def _rows(self, rows: slice) -> pa.Table:
+        arrays = self.arrays
         document = self._document_of_row[rows]
         start, end = arrays.start[rows], arrays.end[rows]
         columns: dict[str, Any] = {
             "chunk_id": chunk_ids(self._id_prefixes.take(pa.array(document)), start, end),
-            "chunk_index": np.arange(first, last) - arrays.doc_offsets[document],
+            "chunk_index": np.arange(rows.start, rows.stop) - arrays.doc_offsets[document],
             "start": start,
             "end": end,
             "token_count": arrays.token_count[rows],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,18 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from apache_beam.pvalue import PCollection, TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
-from apache_beam.typehints import typehints
 from apache_beam.utils.windowed_value import WindowedValue
 
 from pipeline.counters import count
-from pipeline.documents import Failure, failure_table
 from pipeline.hashing import hash_slices, hex_strings
+from pipeline.join_pieces import FAILURES, WHOLE, JoinPieces, Piece, load_failures
 from pipeline.manifest import add_counts
 from pipeline.postgres.address import DatabaseAddress
 from pipeline.postgres.document_sets import (
     Document,
-    IncompleteDocument,
-    join_pieces,
     metadata_hashes,
     sets_without_repeats,
     split_whole,
@@ -39,12 +35,11 @@ from pipeline.schemas import DOC_ID, TEXT
 from pipeline.table_coder import TABLE
 from pipeline.text_buffers import document_text
 
-FAILURES, COUNTS, WHOLE, PIECES, DOCUMENTS = "failures", "counts", "whole", "pieces", "documents"
+COUNTS, PIECES, DOCUMENTS = "counts", "pieces", "documents"
 SET_ROWS = 10_000
 """About how many rows are written in one transaction; a document is never divided."""
 
 Counts = dict[str, int]
-Piece = typehints.Tuple[str, TABLE]
 
 
 class WriteToPgvector(beam.PTransform[Any, Any]):
@@ -53,14 +48,18 @@ class WriteToPgvector(beam.PTransform[Any, Any]):
     In: a PCollection of chunk tables, or a mapping: `chunks`, and as wanted `empty`, the documents without
     chunks that `ChunkDocuments` emits, whose earlier rows are removed. A table may have a column `embedding`
     with vectors. Rows of a document stand together, in one table or in several, as `ChunkDocuments` emits them.
-    Out: `.counts`, one dict with `documents_new`, `documents_changed`, `documents_unchanged`, `chunks_loaded`;
-    `.failures`, tables of `FAILURE_SCHEMA` with the documents that the database refuses.
+    Out: `["counts"]`, one dict with `documents_new`, `documents_changed`, `documents_unchanged`, `chunks_loaded`, or
+    for a stream many that add up; `["failures"]`, tables of `FAILURE_SCHEMA` with the documents that the database
+    refuses.
 
     Documents are written in sets, each in a transaction, so that nobody ever sees a part of one. A set that
     is written again changes nothing, whoever writes it. A document that has changed keeps only its new rows;
     where a text stays the same, so does its vector. U+0000 is sent as U+2400, the picture of it, which leaves
-    lengths and offsets as they are. Where documents of an unbounded PCollection lie across tables, they are
-    joined within a window.
+    lengths and offsets as they are.
+
+    A stream may be in any windows, or in none. Of a document that comes in several versions, the one that arrives
+    last stays. What `ChunkDocuments` emits is written at once; from elsewhere, the last document of a table waits
+    up to a minute for more of its rows. No vector index is made.
 
     Args:
         address: A `DatabaseAddress`, or a URL.
@@ -101,12 +100,7 @@ class WriteToPgvector(beam.PTransform[Any, Any]):
         target = self.target.prepared(create=self._create)
         divided = given["chunks"] | "Divide" >> beam.FlatMap(_divide).with_outputs(PIECES, main=WHOLE)
         divided[WHOLE].element_type, divided[PIECES].element_type = TABLE, Piece
-        joined = (
-            divided[PIECES]
-            | "Gather documents" >> beam.GroupByKey()
-            | "Join" >> beam.FlatMap(_join).with_outputs(FAILURES, main=WHOLE)
-        )
-        joined[WHOLE].element_type = joined[FAILURES].element_type = TABLE
+        joined = divided[PIECES] | "Join pieces" >> JoinPieces()
         written = [
             _apply(_WriteDocuments(target), "Write", divided[WHOLE]),
             _apply(_WriteDocuments(target), "Write joined", joined[WHOLE]),
@@ -162,8 +156,11 @@ class _WriteDocuments(_Session):
 
     def start_bundle(self) -> None:
         self._waiting: list[pa.Table] = []
+        self._window: Any = None
 
     def process(self, table: TABLE, window: Any = beam.DoFn.WindowParam) -> Iterator[Any]:
+        if self._waiting and window != self._window:
+            yield from self._write()
         self._waiting.append(table)
         self._window = window
         if sum(waiting.num_rows for waiting in self._waiting) >= SET_ROWS:
@@ -171,16 +168,16 @@ class _WriteDocuments(_Session):
 
     def finish_bundle(self) -> Iterator[Any]:
         if self._waiting:
-            for output in self._write():
-                value = WindowedValue(output.value, self._window.max_timestamp(), (self._window,))
-                yield TaggedOutput(output.tag, value)
+            yield from self._write()
 
     def _write(self) -> Iterator[Any]:
+        """Write what waits; what became of it, in the window that it was in."""
         tables, self._waiting = self._waiting, []
-        target = self._target
+        target, window = self._target, self._window
         for rows in sets_without_repeats(tables, SET_ROWS):
             work = partial(load_documents, layout=target.layout, rows=rows, settings=target.settings)
-            yield from _report(self._session.run(work))
+            for output in _report(self._session.run(work)):
+                yield TaggedOutput(output.tag, WindowedValue(output.value, window.max_timestamp(), (window,)))
 
 
 class _WriteEmpty(_Session):
@@ -259,25 +256,11 @@ def _divide(table: TABLE) -> Iterator[Any]:
         yield TaggedOutput(PIECES, (doc_id, piece))
 
 
-def _join(document: tuple[str, Iterable[pa.Table]]) -> Iterator[Any]:
-    doc_id, pieces = document
-    try:
-        yield join_pieces(list(pieces))
-    except IncompleteDocument as error:
-        yield TaggedOutput(FAILURES, _failures([replace(Failure.of(error, ""), doc_id=doc_id)]))
-
-
-def _failures(failures: Iterable[Failure]) -> pa.Table:
-    table = failure_table(failures, "load")
-    count("failures_load", table.num_rows)
-    return table
-
-
 def _report(loaded: Loaded) -> Iterator[Any]:
     counts = Counter(loaded.counts)
     if loaded.failures:
         counts["documents_refused"] += len(loaded.failures)
-        yield TaggedOutput(FAILURES, _failures(loaded.failures))
+        yield TaggedOutput(FAILURES, load_failures(loaded.failures))
     for name, amount in counts.items():
         count(name, amount)
     yield TaggedOutput(COUNTS, dict(counts))

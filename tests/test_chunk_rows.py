@@ -13,6 +13,7 @@ from pipeline.chunk_ids import chunk_id_prefixes
 from pipeline.chunk_rows import ChunkedDocuments, chunk_documents
 from pipeline.hashing import hash_bytes
 from pipeline.schemas import FAILURE_SCHEMA, TEXT_TYPE, chunk_schema, document_schema
+from pipeline.table_ends import End, end_of
 
 TEXTS = [
     "One two  three.\n\nFour five six seven.",
@@ -292,6 +293,8 @@ def test_tables_of_bounded_size_hold_the_same_rows(monkeypatch, rows, text):
     for piece in pieces:
         sizes = [len(chunk.encode()) for chunk in piece["text"].to_pylist()]
         assert piece.num_rows == 1 or (piece.num_rows <= rows and sum(sizes) <= text)
+    going_on = [end_of(piece) is End.PART for piece in pieces]
+    assert going_on == [piece["chunk_index"][0].as_py() > 0 for piece in pieces[1:]] + [False]
 
 
 def test_texts_that_tile_are_not_copied():

@@ -3,7 +3,14 @@
 import pyarrow as pa
 import pytest
 
-from pipeline.postgres.document_sets import IncompleteDocument, join_pieces, sets_without_repeats, split_whole
+from pipeline.postgres.document_sets import (
+    IncompleteDocument,
+    has_all_rows,
+    join_pieces,
+    sets_without_repeats,
+    split_whole,
+)
+from pipeline.table_ends import End, end_of, with_end
 from tests.postgres import version
 
 ROWS = pa.concat_tables([version("a", "1 ", "2 ", "3"), version("b", "4"), version("c", "5 ", "6"), version("d", "7")])
@@ -59,3 +66,50 @@ def test_no_set_has_a_document_twice():
     sets = list(sets_without_repeats(twice, 100))
     assert [table.column("doc_id").to_pylist() for table in sets] == [["a", "b"], ["a", "a"]]
     assert list(sets_without_repeats([pa.concat_tables(twice)], 100)) == sets
+
+
+@pytest.mark.parametrize(
+    ("end", "whole", "said"),
+    [(End.DOCUMENT, "abcd", None), (End.PART, "abc", End.PART), (End.UNKNOWN, "abc", End.UNKNOWN)],
+)
+def test_the_last_document_is_whole_if_the_table_says_so(end, whole, said):
+    found, rest = split_whole(with_end(ROWS, end))
+    assert sorted(set(found.column("doc_id").to_pylist())) == list(whole)
+    assert [end_of(piece) for _, piece in rest] == [said] * (said is not None)
+
+
+def test_the_end_of_a_table_is_unknown_when_rows_have_come_or_gone():
+    table = with_end(ROWS, End.DOCUMENT)
+    changed = [
+        table.slice(0, 3),
+        table.slice(3),
+        pa.concat_tables([table, ROWS]),
+        table.filter(pa.array([True] * 6 + [False])),
+    ]
+    assert [end_of(each) for each in changed] == [End.UNKNOWN] * 4
+    assert end_of(table.append_column("more", pa.array(range(7)))) is End.DOCUMENT
+
+
+PART, LAST = with_end(ROWS.slice(0, 2), End.PART), with_end(ROWS.slice(2, 1), End.DOCUMENT)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "complete"),
+    [
+        ([PART, LAST], True),
+        ([LAST, PART, PART], True),
+        ([PART], False),
+        ([PART, PART], False),
+        ([LAST, LAST, LAST], False),
+        ([ROWS.slice(0, 3)], False),
+    ],
+    ids=["in order", "in disorder, twice", "first", "first, twice", "last, often", "nobody says"],
+)
+def test_pieces_say_whether_they_are_all_there(pieces, complete):
+    assert has_all_rows(pieces) is complete
+
+
+def test_a_document_that_goes_on_is_not_whole():
+    with pytest.raises(IncompleteDocument, match="rows are missing"):
+        join_pieces([PART])
+    assert join_pieces([PART, LAST]).equals(ROWS.slice(0, 3))

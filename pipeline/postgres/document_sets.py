@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from pipeline.hashing import hash_bytes
 from pipeline.schemas import DOC_ID
+from pipeline.table_ends import End, end_of, with_end
 
 Rows = npt.NDArray[np.int64]
 
@@ -42,7 +43,7 @@ def split_whole(table: pa.Table) -> tuple[pa.Table, list[tuple[str, pa.Table]]]:
 
     Rows of a document stand together and in order, in one table or in several, as `ChunkDocuments` emits them
     and its files hold them. So a document between two others is whole, and the last one of a table may go on
-    elsewhere.
+    elsewhere, unless the table says that it does not. The last piece says of itself what the table says.
 
     Example:
         >>> table = pa.table({"doc_id": ["a", "a", "b", "c"], "chunk_index": [4, 5, 0, 0]})
@@ -57,13 +58,17 @@ def split_whole(table: pa.Table) -> tuple[pa.Table, list[tuple[str, pa.Table]]]:
     whole = index[starts] == 0 if len(starts) else np.zeros(0, bool)
     for run in np.unique(np.searchsorted(starts, np.flatnonzero(~in_order), side="right") - 1).tolist():
         whole[run] &= bool(in_order[starts[run] : ends[run] - 1].all())
-    whole[-1:] = False
+    end = end_of(table)
+    whole[-1:] &= end is End.DOCUMENT
     keep = np.repeat(whole, ends - starts)
     doc_ids = table.column(DOC_ID)
     pieces = [
-        (doc_ids[start].as_py(), table.slice(start, end - start))
-        for start, end in zip(starts[~whole].tolist(), ends[~whole].tolist(), strict=True)
+        (doc_ids[start].as_py(), table.slice(start, stop - start))
+        for start, stop in zip(starts[~whole].tolist(), ends[~whole].tolist(), strict=True)
     ]
+    if len(whole) and not whole[-1]:
+        doc_id, last = pieces[-1]
+        pieces[-1] = doc_id, with_end(last, end)
     return table.filter(pa.array(keep)), pieces
 
 
@@ -78,12 +83,37 @@ def join_pieces(pieces: Sequence[pa.Table]) -> pa.Table:
     first = numbered.group_by(["chunk_id", "doc_hash"]).aggregate([("_row", "min")])
     rows = rows.take(first.column("_row_min")).sort_by("chunk_index")
     index = rows.column("chunk_index").to_numpy()
-    if not np.array_equal(index, np.arange(len(index))) or pc.count_distinct(rows.column("doc_hash")).as_py() != 1:
+    in_order = np.array_equal(index, np.arange(len(index)))
+    if not in_order or pc.count_distinct(rows.column("doc_hash")).as_py() != 1 or len(index) < rows_known(pieces):
         raise IncompleteDocument(
             f"the {len(index)} chunk rows are not all rows of one version of the document: "
             "two documents have this id, or rows are missing"
         )
     return rows
+
+
+def rows_known(pieces: Iterable[pa.Table]) -> int:
+    """How many rows a document has at least, by what its pieces say of their ends; 0 if they say nothing.
+
+    Example:
+        >>> piece = pa.table({"chunk_index": [4, 5]})
+        >>> [rows_known([with_end(piece, end)]) for end in (End.DOCUMENT, End.PART, End.UNKNOWN)]
+        [6, 7, 0]
+    """
+    return max(map(_rows_known, pieces), default=0)
+
+
+def has_all_rows(pieces: Sequence[pa.Table]) -> bool:
+    """Whether the pieces of one version of a document are surely all there, some perhaps twice."""
+    indexes = pa.chunked_array([chunk for piece in pieces for chunk in piece.column("chunk_index").chunks], pa.int32())
+    return 0 < rows_known(pieces) <= int(pc.count_distinct(indexes).as_py())
+
+
+def _rows_known(piece: pa.Table) -> int:
+    end = end_of(piece)
+    if end is End.UNKNOWN:
+        return 0
+    return int(pc.max(piece.column("chunk_index")).as_py()) + (2 if end is End.PART else 1)
 
 
 def sets_without_repeats(tables: Iterable[pa.Table], most_rows: int) -> Iterator[pa.Table]:
