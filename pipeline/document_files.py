@@ -122,7 +122,8 @@ class DocumentFiles:
         with Path(path).open("rb") as file:
             file.seek(start)
             (record,) = objects([file.readline().rstrip(b"\r\n")], self._options)
-        return record[self._options.columns.text]
+        text = record[self._options.columns.text]
+        return [_string(part) for part in text] if isinstance(text, list) else _string(text)
 
     def _scan(self, file: InputFile, doc_id: str) -> Any:
         for unit in plan_file(file, self._options):
@@ -130,6 +131,10 @@ class DocumentFiles:
                 if batch.documents is not None and (row := _row_of(batch.documents, doc_id)) is not None:
                     return batch.documents.column(TEXT)[row].as_py()
         raise KeyError(f"document {doc_id!r} is not in {file.path!r} any more")
+
+
+def _string(text: Any) -> Any:
+    return text.decode() if isinstance(text, bytearray) else text
 
 
 def _is_plain_file(file: InputFile) -> bool:

@@ -30,10 +30,11 @@ from pipeline.documents import (
 )
 from pipeline.json_values import id_values, metadata_values
 from pipeline.lines import Line, Lines, LineSplitter, LongLine
+from pipeline.long_strings import LONG_BYTES, CutLine, cut_line, json_error
 from pipeline.schemas import PARTS_TYPE, TEXT_TYPE
 
 _MISSING = object()
-_TEXT_KINDS = frozenset((str, type(None)))
+_TEXT_KINDS = frozenset((str, bytearray, type(None)))  # a bytearray is the UTF-8 of a long text
 _KINDS = {
     bool: "a boolean",
     int: "a number",
@@ -77,8 +78,8 @@ def first_records(blocks: Iterable[bytes], options: ReadOptions) -> list[dict[st
 
 
 def objects(lines: list[Line], options: ReadOptions) -> list[dict[str, Any]]:
-    """The objects that lines hold; other lines are left out."""
-    return list(_parse(lines, options.max_line_bytes).records.values())
+    """The objects that lines hold; other lines are left out. A long text is a bytearray of UTF-8."""
+    return list(_parse(lines, options).records.values())
 
 
 def _places(lines: Lines, path: str) -> Places:
@@ -97,7 +98,7 @@ def documents_from_lines(lines: list[Line], places: Places, options: ReadOptions
         ['f.jsonl#1']
     """
     columns = options.columns
-    parsed = _parse(lines, options.max_line_bytes)
+    parsed = _parse(lines, options)
     plain, parts = _by_text(parsed, columns.text)
     batches = []
     if parsed.errors:
@@ -128,14 +129,20 @@ class _Parsed:
     mended: set[int] = field(default_factory=set)
 
 
-def _parse(lines: list[Line], limit: int) -> _Parsed:
-    parsed = _Parsed(lines)
+def _parse(lines: list[Line], options: ReadOptions) -> _Parsed:
+    parsed = _Parsed([*lines])
     records, loads = parsed.records, orjson.loads
     for row, line in enumerate(lines):
+        if len(line) > LONG_BYTES:
+            _parse_long(parsed, row, options)
+            continue
         try:
             value = loads(line)  # type: ignore[arg-type]  # a LongLine is refused like anything malformed
         except orjson.JSONDecodeError as refused:
-            _parse_refused(parsed, row, refused, limit)
+            if isinstance(line, LongLine):
+                parsed.errors[row] = _too_long(line, options.max_line_bytes)
+            else:
+                _parse_refused(parsed, row, refused)
             continue
         if type(value) is dict:
             records[row] = value
@@ -144,13 +151,71 @@ def _parse(lines: list[Line], limit: int) -> _Parsed:
     return parsed
 
 
-def _parse_refused(parsed: _Parsed, row: int, refused: orjson.JSONDecodeError, limit: int) -> None:
-    """Take a line that the fast parser does not: it may be blank, or hold NaN, Infinity or lone surrogates."""
+def _parse_long(parsed: _Parsed, row: int, options: ReadOptions) -> None:
+    """Take a line that may be as long as a line can be, so that little more than the line and its text is held."""
     line = parsed.lines[row]
     if isinstance(line, LongLine):
-        words = f"the line has {len(line)} bytes; at most {limit} are read (max_line_bytes)"
-        parsed.errors[row] = ValueError(words)
+        parsed.errors[row] = _too_long(line, options.max_line_bytes)
         return
+    try:
+        cut = cut_line(line)
+        if cut is None:
+            _parse_line(parsed, row)
+        else:
+            _parse_cut(parsed, row, cut, _long_text(options.columns))
+    except (ValueError, RecursionError) as error:
+        parsed.errors[row] = error.with_traceback(None)  # which would keep the line
+
+
+def _parse_cut(parsed: _Parsed, row: int, cut: CutLine, text: str | None) -> None:
+    """Take a line without its long strings, and fill them in: as UTF-8 those of the text, as strings all others.
+
+    Raises:
+        ValueError: If one is no JSON string.
+    """
+    size = len(parsed.lines[row])
+    parsed.lines[row] = cut.rest
+    _parse_line(parsed, row)
+    record = parsed.records.pop(row, None)
+    if record is not None:
+        parsed.records[row] = {cut.filled(key): cut.filled(value, key == text) for key, value in record.items()}
+    if cut.is_mended:
+        parsed.mended.add(row)
+    if row in parsed.errors:
+        parsed.errors[row] = _without_place(parsed.errors[row], size)
+
+
+def _without_place(error: Exception, size: int) -> Exception:
+    """The error of a line whose long strings were cut out: what it says of places and values is not the line's."""
+    if isinstance(error, json.JSONDecodeError):
+        return json_error(f"{error.msg}, in a line of {size} bytes")
+    if isinstance(error, TypeError):
+        return TypeError(f"found no object in a line of {size} bytes; a document is a JSON object")
+    return error
+
+
+def _parse_line(parsed: _Parsed, row: int) -> None:
+    try:
+        value = orjson.loads(parsed.lines[row])  # type: ignore[arg-type]  # no LongLine comes here
+    except orjson.JSONDecodeError as refused:
+        _parse_refused(parsed, row, refused)
+    else:
+        _take(parsed, row, value, changed=False)
+
+
+def _too_long(line: LongLine, limit: int) -> Exception:
+    return ValueError(f"the line has {len(line)} bytes; at most {limit} are read (max_line_bytes)")
+
+
+def _long_text(columns: DocumentColumns) -> str | None:
+    """The key whose long strings need be no `str`; None if they have another use as well."""
+    return None if columns.text in (columns.id, *columns.metadata.names) else columns.text
+
+
+def _parse_refused(parsed: _Parsed, row: int, refused: orjson.JSONDecodeError) -> None:
+    """Take a line that the fast parser does not: it may be blank, or hold NaN, Infinity or lone surrogates."""
+    line = parsed.lines[row]
+    assert not isinstance(line, LongLine)
     text = bytes(line.strip()).removeprefix(codecs.BOM_UTF8)
     if not text:
         return
@@ -165,11 +230,9 @@ def _parse_refused(parsed: _Parsed, row: int, refused: orjson.JSONDecodeError, l
         _take(parsed, row, mended, changed=mended != value)
 
 
-def _within_line(error: orjson.JSONDecodeError) -> orjson.JSONDecodeError:
+def _within_line(error: orjson.JSONDecodeError) -> json.JSONDecodeError:
     """The error without the words `line 1`, which would contradict the line's number in the file."""
-    if error.lineno == 1:
-        error.args = (f"{error.msg}: column {error.colno}",)
-    return error
+    return json_error(f"{error.msg}: column {error.colno}" if error.lineno == 1 else str(error))
 
 
 def _take(parsed: _Parsed, row: int, value: Any, *, changed: bool) -> None:
@@ -247,10 +310,27 @@ def _assemble_rows(
 
 def _text_array(texts: list[Any], kind: pa.DataType) -> pa.Array[Any]:
     if kind == PARTS_TYPE:
-        return pa.array([[part or "" for part in text] for text in texts], kind)
-    if len(texts) > 1 or texts[0] is None:
-        return pa.array(texts, kind)
-    # One text may be as long as a line can be: it is encoded once, and not copied.
-    content = texts.pop().encode()
-    offsets = pa.py_buffer(np.array([0, len(content)], np.int64))
-    return pa.LargeStringArray.from_buffers(1, offsets, pa.py_buffer(content))
+        return _parts_array(texts)
+    return _utf8_array(texts) if len(texts) == 1 and _is_long(texts) else pa.array(texts, kind)
+
+
+def _parts_array(texts: list[list[Any]]) -> pa.Array[Any]:
+    if len(texts) > 1 or not _is_long(texts[0]):
+        return pa.array([[part or "" for part in text] for text in texts], PARTS_TYPE)
+    parts = texts.pop()
+    offsets = pa.array([0, len(parts)], pa.int64())
+    return pa.LargeListArray.from_arrays(offsets, _utf8_array(parts), type=PARTS_TYPE)
+
+
+def _is_long(texts: list[Any]) -> bool:
+    """Whether some text may be as long as a line can be."""
+    return bytearray in set(map(type, texts))
+
+
+def _utf8_array(texts: list[Any]) -> pa.Array[Any]:
+    """Texts as large strings, a long one not copied if it is alone; the list is emptied."""
+    encoded = [text if isinstance(text, bytearray) else (text or "").encode() for text in texts]
+    texts.clear()
+    offsets = pa.py_buffer(np.cumsum([0, *map(len, encoded)], dtype=np.int64))
+    content = encoded[0] if len(encoded) == 1 else b"".join(encoded)
+    return pa.LargeStringArray.from_buffers(len(encoded), offsets, pa.py_buffer(content))
