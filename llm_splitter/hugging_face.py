@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -56,9 +57,9 @@ class OffsetTokenizer:
         """The token spans of every part."""
         return _token_spans(batch, self.encode(batch) if encoded is None else encoded)
 
-    def count(self, text: bytes) -> int:
-        """The number of tokens of a text encoded alone."""
-        return len(self._tokenizer.encode(text.decode()).offsets)
+    def counts(self, texts: Sequence[bytes]) -> Offsets:
+        """The number of tokens of each text, encoded alone."""
+        return np.array([len(self._tokenizer.encode(text.decode()).offsets) for text in texts], dtype=np.int64)
 
 
 class HuggingFaceTokenizer:
@@ -87,17 +88,19 @@ class HuggingFaceTokenizer:
 
     def encode(self, batch: TextBatch) -> list[Encoded]:
         """The tokens of every part, in one batch on the tokenizer's own threads."""
-        texts = [part.decode() for part in batch.part_bytes()]
-        encoded: list[Encoded] = self._tokenizer.encode_batch(texts, add_special_tokens=False)
-        return encoded
+        return self._encode_all(batch.part_bytes())
 
     def spans(self, batch: TextBatch, encoded: list[Encoded] | None = None) -> TokenSpans:
         """The token spans of every part."""
         return _token_spans(batch, self.encode(batch) if encoded is None else encoded)
 
-    def count(self, text: bytes) -> int:
-        """The number of tokens of a text encoded alone."""
-        return len(self._tokenizer.encode(text.decode(), add_special_tokens=False).ids)
+    def counts(self, texts: Sequence[bytes]) -> Offsets:
+        """The number of tokens of each text, encoded alone."""
+        return np.array([len(encoded.ids) for encoded in self._encode_all(texts)], dtype=np.int64)
+
+    def _encode_all(self, texts: Sequence[bytes]) -> list[Any]:
+        encoded: list[Any] = self._tokenizer.encode_batch([text.decode() for text in texts], add_special_tokens=False)
+        return encoded
 
 
 def _token_spans(batch: TextBatch, encoded: list[Encoded]) -> TokenSpans:

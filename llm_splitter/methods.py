@@ -123,7 +123,7 @@ def _pack_one_by_one(tokenizer: Tokenizer, batch: TextBatch, options: SplitOptio
 def _pack_tokens(tokenizer: Tokenizer, batch: TextBatch, tokens: TokenSpans, options: SplitOptions) -> Boundaries:
     if options.chunk_strategy == "paragraph":
         starts = paragraph_starts(batch, options.paragraph_break)
-        return TokenPacker(batch, tokens.cut_at(starts), tokenizer, options, starts).pack()
+        return TokenPacker(batch, tokens, tokenizer, options, starts).pack()
     return TokenPacker(batch, tokens, tokenizer, options).pack()
 
 

@@ -1,9 +1,9 @@
-"""How many tokens a chunk's own text has, encoded alone, without encoding it.
+"""How many tokens chunks' own texts have, each encoded alone, without encoding them.
 
 They need not be the tokens that the document has there: a cut inside a word changes how its two ends are
 tokenised. Only the ends are in question, though. Between the first and the last place in a chunk where the text
 is surely split between words (``safe_cuts``) the document's tokens are the chunk's own, and only the few bytes
-outside are encoded again.
+outside are encoded again, those of all chunks in one call of the engine.
 
     document   ... tok|en|s  in| a| do|cum|ent ...
     chunk            [en s  in  a  do]
@@ -13,14 +13,13 @@ outside are encoded again.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-
 import numpy as np
+from numpy.typing import NDArray
 
-from llm_splitter.texts import TextBatch
+from llm_splitter.texts import Offsets, TextBatch
 from llm_splitter.tokenizers import Tokenizer, TokenSpans
 
-_CUT = b"\x01"
+_NEAR = 8  # tokens among which most safe cuts are found; where there is none, in eight times as many, and so on
 
 
 class OwnTokens:
@@ -29,62 +28,96 @@ class OwnTokens:
     Args:
         batch: The documents.
         tokens: Their token spans.
-        tokenizer: What counts the tokens of a text.
+        tokenizer: What counts the tokens of texts.
     """
 
     def __init__(self, batch: TextBatch, tokens: TokenSpans, tokenizer: Tokenizer) -> None:
         self._data = batch.data.data
-        self._starts = tokens.starts.data
-        self._count = tokenizer.count
-        self._halves = tokens.halves.tolist()
-        self._cuts, self._seams = _cuts_and_seams(batch, tokens)
+        self._is_safe_cut = tokens.is_safe_cut
+        self._count_texts = tokenizer.counts
+        self._positions = tokens.positions
+        self._doc_tokens = tokens.part_tokens[batch.doc_parts]
+        self._seams = _seams(batch, tokens)
 
-    def count_text(self, text: str) -> int:
-        """The tokens of any text."""
-        return self._count(text.encode())
+    def counts(self, start: Offsets, end: Offsets, first: Offsets, last: Offsets) -> Offsets:
+        """The tokens of each stretch of text.
 
-    def count(self, start: int, end: int, first: int, last: int) -> int:
-        """The tokens of bytes ``start`` to ``end``, where the document has its tokens ``first`` up to ``last``."""
-        starts, cuts = self._starts, self._cuts
-        if not cuts or (self._seams and self._has_seam_between(first, last)):
-            return self._count_bytes(start, end)
-        head, tail = first, last
-        if not (cuts[first] and starts[first] == start):
-            head = cuts.find(_CUT, first + 1, last)
-            if head < 0:
-                return self._count_bytes(start, end)
-        if not cuts[last]:
-            tail = cuts.rfind(_CUT, head, last)
-            tail = head if tail < 0 else tail
-        count = tail - head
-        if self._halves:
-            count -= bisect_left(self._halves, tail) - bisect_right(self._halves, head)
-        if head != first or starts[first] != start:
-            count += self._count_bytes(start, starts[head])
-        if tail != last:
-            count += self._count_bytes(starts[tail], end)
-        return count
+        Args:
+            start: Byte positions at which they begin.
+            end: Byte positions behind them.
+            first: The token that each begins in.
+            last: The first token that does not begin before its end.
+        """
+        if self._is_safe_cut is None:
+            return self._encoded(start, end)
+        head, tail = self._outer_cuts(start, end, first, last)
+        is_split = (head <= tail) & ~self._holds_seam(first, last)
+        counts = np.where(is_split, tail - head, 0)
+        # what is not split is all head
+        head_end = np.where(is_split, self._positions(head), end)
+        tail_start = np.where(is_split, self._positions(tail), end)
+        heads, tails = np.flatnonzero(head_end > start), np.flatnonzero(end > tail_start)
+        encoded = self._encoded(
+            np.concatenate([start[heads], tail_start[tails]]), np.concatenate([head_end[heads], end[tails]])
+        )
+        counts[heads] += encoded[: len(heads)]
+        counts[tails] += encoded[len(heads) :]
+        return counts
 
-    def _count_bytes(self, start: int, end: int) -> int:
-        return self._count(bytes(self._data[start:end]))
+    def count(self, start: int, end: int) -> int:
+        """The tokens of one stretch, by encoding it."""
+        return int(self._count_texts([bytes(self._data[start:end])])[0])
 
-    def _has_seam_between(self, first: int, last: int) -> bool:
-        index = bisect_right(self._seams, first)
-        return index < len(self._seams) and self._seams[index] < last
+    def _encoded(self, start: Offsets, end: Offsets) -> Offsets:
+        """The tokens of each stretch, by encoding all of it."""
+        data = self._data
+        return self._count_texts([bytes(data[a:b]) for a, b in zip(start.tolist(), end.tolist(), strict=True)])
+
+    def _outer_cuts(self, start: Offsets, end: Offsets, first: Offsets, last: Offsets) -> tuple[Offsets, Offsets]:
+        """The first and the last token of each stretch before which it is surely split, or may begin or end."""
+        at_start = self._positions(first) == start
+        latest = np.where(self._positions(last) == end, last, last - 1)
+        head = self._next_cut(np.where(at_start, first, first + 1), latest, 1)
+        head = np.where(at_start & self._is_edge(first), first, head)
+        tail = self._next_cut(latest, head, -1)
+        return head, np.where((latest == last) & self._is_edge(last), last, tail)
+
+    def _next_cut(self, token: Offsets, stop: Offsets, step: int) -> Offsets:
+        """The nearest safe cut from each token up to a last one, in steps of 1 or -1; behind that if there is none."""
+        assert self._is_safe_cut is not None
+        found = stop + step
+        begin = token.copy()
+        searched = np.flatnonzero((stop - begin) * step >= 0)
+        width = _NEAR
+        while len(searched):
+            reach = begin[searched, None] + np.arange(0, step * width, step)
+            is_cut = self._is_safe_cut(reach) & ((stop[searched, None] - reach) * step >= 0)
+            nearest = is_cut.argmax(axis=1)
+            rows = np.arange(len(searched))
+            is_found = is_cut[rows, nearest]
+            found[searched[is_found]] = reach[rows, nearest][is_found]
+            begin[searched] += step * width
+            searched = searched[~is_found & ((stop[searched] - begin[searched]) * step >= 0)]
+            width *= _NEAR
+        return found
+
+    def _is_edge(self, tokens: Offsets) -> NDArray[np.bool_]:
+        """Whether a document begins or ends at each token, with which a chunk's text does too."""
+        is_edge: NDArray[np.bool_] = self._doc_tokens[np.searchsorted(self._doc_tokens, tokens)] == tokens
+        return is_edge
+
+    def _holds_seam(self, first: Offsets, last: Offsets) -> NDArray[np.bool_]:
+        seams = self._seams
+        return np.searchsorted(seams, first, side="right") < np.searchsorted(seams, last, side="left")
 
 
-def _cuts_and_seams(batch: TextBatch, tokens: TokenSpans) -> tuple[bytes, list[int]]:
-    """Where chunks may begin and end with the document's tokens, and where parts meet inside of a word.
+def _seams(batch: TextBatch, tokens: TokenSpans) -> Offsets:
+    """Tokens before which two parts of a document meet inside of a word.
 
-    Parts are encoded one by one, so a cut between two of them is always safe; but to a text that holds both
-    they are one, and where that text is not surely split there, its tokens are not the parts'.
+    Parts are encoded one by one, but to a chunk that holds both they are one text, and where that is not surely
+    split there, its tokens are not the parts'.
     """
-    if len(tokens.cuts) == 0:
-        return b"", []
-    cuts = tokens.cuts.copy()
-    seams: list[int] = []
-    if not batch.is_single_part:
-        inner = np.setdiff1d(tokens.part_tokens, tokens.part_tokens[batch.doc_parts])
-        seams = inner[cuts[inner] == 0].tolist()
-    cuts[tokens.part_tokens] = 1
-    return cuts.tobytes(), seams
+    if tokens.is_safe_cut is None or batch.is_single_part:
+        return np.zeros(0, dtype=np.int64)
+    inner = np.setdiff1d(tokens.part_tokens, tokens.part_tokens[batch.doc_parts])
+    return inner[~tokens.is_safe_cut(inner)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -22,44 +21,66 @@ class Packing:
     doc_offsets: Offsets
 
 
+@dataclass(frozen=True)
+class Stretches:
+    """What is to be packed: a stretch of parts for each document.
+
+    Attributes:
+        begin: Number of the first part of each stretch.
+        fresh: Number of its first part that is in no chunk yet; the ones before may be repeated.
+        end: Number of the part behind it.
+    """
+
+    begin: Offsets
+    fresh: Offsets
+    end: Offsets
+
+
 def pack(spans: Spans, options: SplitOptions) -> Packing:
     """Chunks of at most ``chunk_size`` parts, by the strategy asked for."""
-    if options.chunk_strategy == "character" or spans.paragraphs is None:
-        return pack_evenly(spans.doc_offsets, options.chunk_size, options.chunk_overlap)
-    return pack_paragraphs(spans.doc_offsets, spans.paragraphs, options.chunk_size, options.chunk_overlap)
+    begin, end = spans.doc_offsets[:-1], spans.doc_offsets[1:]
+    paragraphs = spans.paragraphs if options.chunk_strategy == "paragraph" else None
+    return pack_stretches(Stretches(begin, begin, end), paragraphs, options.chunk_size, options.chunk_overlap)
 
 
-def pack_evenly(doc_offsets: Offsets, size: int, overlap: int) -> Packing:
-    """Full chunks: chunk ``k`` of a document holds its parts from ``k * (size - overlap)`` on.
+def pack_stretches(stretches: Stretches, paragraphs: Offsets | None, size: int, overlap: int) -> Packing:
+    """Chunks of at most ``size`` parts; ``paragraphs`` are the parts that those begin with, if they matter."""
+    if paragraphs is None:
+        return pack_evenly(stretches, size, overlap)
+    return pack_paragraphs(stretches, paragraphs, size, overlap)
 
-    >>> packing = pack_evenly(np.array([0, 5, 5]), size=3, overlap=1)
+
+def pack_evenly(stretches: Stretches, size: int, overlap: int) -> Packing:
+    """Full chunks: chunk ``k`` of a stretch holds its parts from ``k * (size - overlap)`` on.
+
+    >>> begin = np.array([0, 5])
+    >>> packing = pack_evenly(Stretches(begin, begin, np.array([5, 5])), size=3, overlap=1)
     >>> packing.first.tolist(), packing.last.tolist(), packing.doc_offsets.tolist()
     ([0, 2], [3, 5], [0, 2, 2])
     """
     step = size - overlap
-    counts = np.diff(doc_offsets)
+    counts = stretches.end - stretches.begin
     chunks = np.where(counts > size, -((size - counts) // step) + 1, np.minimum(counts, 1))
-    chunk_offsets = np.zeros(len(doc_offsets), dtype=np.int64)
+    chunk_offsets = np.zeros(len(chunks) + 1, dtype=np.int64)
     np.cumsum(chunks, out=chunk_offsets[1:])
     number = np.arange(chunk_offsets[-1], dtype=np.int64) - np.repeat(chunk_offsets[:-1], chunks)
-    first = np.repeat(doc_offsets[:-1], chunks) + number * step
-    last = np.minimum(first + size, np.repeat(doc_offsets[1:], chunks))
+    first = np.repeat(stretches.begin, chunks) + number * step
+    last = np.minimum(first + size, np.repeat(stretches.end, chunks))
     return Packing(first, last, chunk_offsets)
 
 
-def pack_paragraphs(doc_offsets: Offsets, paragraphs: Offsets, size: int, overlap: int) -> Packing:
+def pack_paragraphs(stretches: Stretches, paragraphs: Offsets, size: int, overlap: int) -> Packing:
     """Chunks that end where a paragraph does, as long as they hold a whole one or the end of one.
 
     At most one step of Python a chunk; nothing is done a part.
     """
-    bounds = doc_offsets.tolist()
-    starts = [*paragraphs.tolist(), bounds[-1]]  # bisect is fastest on a list
+    starts = [*paragraphs.tolist(), *stretches.end[-1:].tolist()]  # bisect is fastest on a list
     first: list[int] = []
     last: list[int] = []
     chunk_offsets = [0]
     step = size - overlap
-    for low, high in pairwise(bounds):
-        begin, fresh = low, low
+    for low, covered, high in zip(*(values.tolist() for values in vars(stretches).values()), strict=True):
+        begin, fresh = low, covered
         while fresh < high:
             following = bisect_right(starts, fresh)
             reach = min(starts[following], high)

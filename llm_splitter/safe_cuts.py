@@ -37,10 +37,9 @@ _CUT_BEFORE = {
     _UNKNOWN: (),
 }
 _CLASSES = 16
-_BLOCK_TOKENS = 1 << 20  # looked at in one go: what is needed on the way for a long text is as much as for these
-_IS_CUT = np.zeros(_CLASSES * _CLASSES, dtype=np.uint8)
+_IS_CUT = np.zeros(_CLASSES * _CLASSES, dtype=bool)
 for _before, _afters in _CUT_BEFORE.items():
-    _IS_CUT[[_before * _CLASSES + _after for _after in _afters]] = 1
+    _IS_CUT[[_before * _CLASSES + _after for _after in _afters]] = True
 
 
 def is_safe_cut(before: str, after: str) -> bool:
@@ -64,14 +63,18 @@ class TokenCuts:
         first, last = np.array(classes, dtype=np.uint8).reshape(-1, 2).T
         self._outer = last * np.uint8(_CLASSES) + first
 
-    def between(self, ids: NDArray[np.uint32]) -> NDArray[np.uint8]:
-        """1 for each token before which the text can be cut, 0 for others; 1 before the first and at the end."""
-        cuts = np.ones(len(ids) + 1, dtype=np.uint8)
-        for first in range(0, len(ids) - 1, _BLOCK_TOKENS):
-            outer = self._outer.take(ids[first : first + _BLOCK_TOKENS + 1], mode="clip")  # twice as fast as indexing
-            pairs = (outer[:-1] & 0xF0) | (outer[1:] & 0x0F)
-            _IS_CUT.take(pairs, out=cuts[first + 1 : first + len(outer)], mode="clip")
-        return cuts
+    def before(self, ids: NDArray[np.uint32], tokens: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether the text is surely split before each of some tokens.
+
+        Args:
+            ids: The tokens of the whole text.
+            tokens: Token numbers, of any shape; before the first and behind the last there is nothing to split.
+        """
+        outer = self._outer
+        # numbers and ids are in range: clipping is but twice as fast as checking them
+        before = outer.take(ids.take(tokens - 1, mode="clip"), mode="clip")
+        after = outer.take(ids.take(tokens, mode="clip"), mode="clip")
+        return _IS_CUT.take((before & 0xF0) | (after & 0x0F), mode="clip")
 
 
 def _outer_classes(token: bytes) -> tuple[int, int]:

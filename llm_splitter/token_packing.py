@@ -1,45 +1,63 @@
 """Tokens into chunks whose own text keeps the budget.
 
-A chunk is the longest that fits: from its first token to the last token boundary at which its own text,
-encoded alone (``own_tokens``), has at most ``chunk_size`` tokens. One step of Python a chunk.
+A chunk is the longest that fits: from its first token to the last place in reach at which its own text, encoded
+alone (``own_tokens``), has at most ``chunk_size`` tokens. Nearly always that is the place where the document's own
+tokens fill it, so all chunks are laid out by those first, in closed form where no token holds part of a
+character, and then counted all at once. Behind the first of a document that breaks the promise the rest is laid
+out again.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from llm_splitter.chunk_arrays import Boundaries
 from llm_splitter.options import SplitOptions
 from llm_splitter.own_tokens import OwnTokens
+from llm_splitter.packing import Stretches, pack_stretches
 from llm_splitter.texts import Offsets, TextBatch
+from llm_splitter.token_numbers import TokenNumbers
+from llm_splitter.token_walk import Place, Step, TokenWalk
 from llm_splitter.tokenizers import Tokenizer, TokenSpans
 from llm_splitter.whitespace import WHITESPACE
 
-Row: TypeAlias = tuple[int, int, int]
-"""Start and end of a chunk in bytes, and its tokens."""
+
+@dataclass(frozen=True)
+class _Chunks:
+    """Chunks with the documents that they belong to, in order; their numbers and their bytes."""
+
+    document: Offsets
+    first: Offsets
+    last: Offsets
+    start: Offsets
+    end: Offsets
+
+    def __getitem__(self, index: Offsets | NDArray[np.bool_]) -> _Chunks:
+        return _Chunks(*(values[index] for values in vars(self).values()))
+
+    def __len__(self) -> int:
+        return len(self.document)
+
+    def step(self, row: int) -> Step:
+        return Step(int(self.first[row]), int(self.last[row]), int(self.start[row]), int(self.end[row]))
 
 
-class _Document(NamedTuple):
-    """The first and last of a document's tokens and bytes that are packed."""
+@dataclass(frozen=True)
+class _Open:
+    """The documents that are not packed to their end: a ``Place`` for each, and a number up to which to go on."""
 
-    low: int
-    high: int
-    start: int
-    end: int
+    document: Offsets
+    begin: Offsets
+    start: Offsets
+    fresh: Offsets
+    done: Offsets
+    reach: Offsets
 
-
-class _Cut(NamedTuple):
-    """A chunk: from byte ``start``, in token ``begin``, to byte ``end``, before token ``token``."""
-
-    start: int
-    begin: int
-    end: int
-    token: int
-    tokens: int
+    def place(self, row: int) -> Place:
+        return Place(int(self.begin[row]), int(self.start[row]), int(self.fresh[row]), int(self.done[row]))
 
 
 class TokenPacker:
@@ -47,7 +65,7 @@ class TokenPacker:
 
     Args:
         batch: The documents.
-        tokens: Their token spans; where paragraphs matter, cut at their starts.
+        tokens: Their token spans.
         tokenizer: What counts the tokens of a text.
         options: Size, overlap and whether the budget holds for a chunk's own text.
         paragraph_starts: Byte positions at which paragraphs begin, or ``None`` to fill every chunk.
@@ -61,157 +79,166 @@ class TokenPacker:
         options: SplitOptions,
         paragraph_starts: Offsets | None = None,
     ) -> None:
+        self._options = options
         self._size = options.chunk_size
         self._overlap = options.chunk_overlap
-        self._data = batch.data.data
-        self._starts = tokens.starts.data
-        self._ends = tokens.ends.data
+        self._batch = batch
+        self._numbers = TokenNumbers(batch, tokens, paragraph_starts)
         self._own = OwnTokens(batch, tokens, tokenizer) if options.strict_size and tokenizer.counts_text else None
-        self._doc_tokens = tokens.part_tokens[batch.doc_parts].tolist()
-        self._doc_bytes = batch.doc_offsets.tolist()
-        self._by_paragraph = paragraph_starts is not None
-        starts = np.zeros(0, dtype=np.int64) if paragraph_starts is None else paragraph_starts
-        self._paragraphs = np.searchsorted(tokens.starts, starts).tolist()
-        self._paragraph_bytes = starts.tolist()
+        self._paragraphs = None if paragraph_starts is None else self._numbers.paragraphs
+        self._low, self._start = self._beginnings(paragraph_starts)
+        self._high, self._end = self._numbers.doc_offsets[1:], batch.doc_offsets[1:]
+        self._walks: dict[int, TokenWalk] = {}
+
+    def _beginnings(self, paragraph_starts: Offsets | None) -> tuple[Offsets, Offsets]:
+        """The first number and byte of each document that is packed: of its first paragraph, or its end if none."""
+        start, end = self._batch.doc_offsets[:-1], self._batch.doc_offsets[1:]
+        low, high = self._numbers.doc_offsets[:-1], self._numbers.doc_offsets[1:]
+        if paragraph_starts is None or len(low) == 0:
+            return low, start
+        index = np.searchsorted(paragraph_starts, start)
+        begin = np.append(paragraph_starts, self._batch.part_offsets[-1])[index]
+        number = np.append(self._numbers.paragraphs, high[-1])[index]
+        return np.minimum(number, high), np.minimum(begin, end)
 
     def pack(self) -> Boundaries:
         """The chunks of all documents."""
-        rows: list[Row] = []
-        doc_offsets = [0]
-        for number in range(len(self._doc_tokens) - 1):
-            document = self._document(number)
-            if document.low < document.high:
-                self._pack_document(document, rows)
-            elif self._has_content(document):  # a tokenizer may drop all there is, controls for example
-                rows.append((document.start, document.end, 0))
-            doc_offsets.append(len(rows))
-        start, end, tokens = np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+        rows = [self._without_tokens()]
+        counts = [np.zeros(len(rows[0]), dtype=np.int64)]
+        opened = self._opened()
+        while len(opened.document):
+            chunks = self._laid_out(opened)
+            tokens = self._counted(chunks)
+            is_good = self._is_before_an_over(chunks, tokens)
+            opened, mended = self._following(opened, chunks, is_good)
+            rows += [chunks[is_good], mended]
+            counts += [tokens[is_good], self._counted(mended)]
+        return self._in_order(_joined(rows), np.concatenate(counts))
+
+    def _without_tokens(self) -> _Chunks:
+        """A chunk for each document with content all of which the tokenizer drops, controls for example."""
+        data = self._batch.data
+        dropped = np.flatnonzero((self._low == self._high) & (self._start < self._end))
+        texts = [data[self._start[number] : self._end[number]].tobytes().decode() for number in dropped]
+        document = dropped[[bool(text.strip(WHITESPACE)) for text in texts]] if texts else dropped
+        number = self._low[document]
+        return _Chunks(document, number, number, self._start[document], self._end[document])
+
+    def _opened(self) -> _Open:
+        document = np.flatnonzero(self._low < self._high)
+        low, start = self._low[document], self._start[document]
+        return _Open(document, low, start, low, start, self._high[document])
+
+    def _laid_out(self, opened: _Open) -> _Chunks:
+        """The next chunks of every document, by its own tokens, up to those that end where the look ahead does."""
+        stretches = Stretches(opened.begin, opened.fresh, opened.reach)
+        packing = pack_stretches(stretches, self._paragraphs, self._size, self._overlap)
+        owner = np.repeat(np.arange(len(opened.document)), np.diff(packing.doc_offsets))
+        is_whole = (packing.last < opened.reach[owner]) | (packing.last == self._high[opened.document[owner]])
+        owner = owner[is_whole]
+        chunks = self._placed(opened, owner, packing.first[is_whole], packing.last[is_whole])
+        odd = np.unique(owner[~self._is_cut_well(opened, owner, chunks)])
+        if len(odd) == 0:
+            return chunks
+        kept = chunks[~np.isin(owner, odd)]
+        together = _joined([kept, self._walked(opened, odd.tolist())])
+        return together[np.argsort(together.document, kind="stable")]
+
+    def _placed(self, opened: _Open, owner: Offsets, first: Offsets, last: Offsets) -> _Chunks:
+        """The chunks between numbers; what no token holds belongs to the chunk before it, or to both."""
+        document = opened.document[owner]
+        end = self._numbers.ends_before(last) if self._overlap else self._numbers.starts(last)
+        is_last = last == self._high[document]
+        end[is_last] = self._end[document[is_last]]
+        start = self._numbers.starts(first)
+        start[1:] = np.minimum(start[1:], end[:-1])
+        is_begin = first == opened.begin[owner]
+        start[is_begin] = opened.start[owner[is_begin]]
+        return _Chunks(document, first, last, start, end)
+
+    def _is_cut_well(self, opened: _Open, owner: Offsets, chunks: _Chunks) -> NDArray[np.bool_]:
+        """Whether each chunk begins and ends where the text may be cut, and adds text to those before."""
+        data, numbers = self._batch.data, self._numbers
+        is_first = np.diff(owner, prepend=-1) > 0
+        done = np.roll(chunks.end, 1)
+        done[is_first] = opened.done[owner[is_first]]
+        is_well = chunks.end > done
+        is_inner = chunks.last < self._high[chunks.document]
+        last, end = chunks.last[is_inner], chunks.end[is_inner]
+        is_well[is_inner] &= numbers.can_cut(data, last) & (end < self._end[chunks.document[is_inner]])
+        if self._overlap:
+            is_well[~is_first] &= numbers.can_cut(data, chunks.first[~is_first])
+        return is_well
+
+    def _walked(self, opened: _Open, owners: list[int]) -> _Chunks:
+        """The next chunks of documents that have no closed form."""
+        found = [
+            self._walk(opened.document[owner]).chunks(opened.place(owner), opened.reach[owner]) for owner in owners
+        ]
+        owner = np.repeat(owners, [len(first) for first, _ in found])
+        first, last = (np.concatenate(values).astype(np.int64) for values in zip(*found, strict=True))
+        return self._placed(opened, owner, first, last)
+
+    def _walk(self, document: int) -> TokenWalk:
+        if document not in self._walks:
+            bounds = int(self._low[document]), int(self._high[document])
+            end = int(self._end[document])
+            self._walks[document] = TokenWalk(self._numbers, self._batch.data, bounds, end, self._options)
+        return self._walks[document]
+
+    def _counted(self, chunks: _Chunks) -> Offsets:
+        """The tokens of each chunk: of its own text, or as many of the document's if that is all that is asked."""
+        if self._own is None:
+            return chunks.last - chunks.first
+        first, last = self._numbers.tokens(chunks.first)[0], self._numbers.tokens(chunks.last)[0]
+        return self._own.counts(chunks.start, chunks.end, first, last)
+
+    def _is_before_an_over(self, chunks: _Chunks, tokens: Offsets) -> NDArray[np.bool_]:
+        """Whether no chunk of the document up to and with each breaks the size promise, if that is to be kept."""
+        is_over = tokens > self._size
+        if self._own is None or not is_over.any():
+            return np.ones(len(tokens), dtype=bool)
+        overs = np.cumsum(is_over)
+        is_before: NDArray[np.bool_] = overs == np.append(0, overs)[np.searchsorted(chunks.document, chunks.document)]
+        return is_before
+
+    def _following(self, opened: _Open, chunks: _Chunks, is_good: NDArray[np.bool_]) -> tuple[_Open, _Chunks]:
+        """What is left to pack, and for the first bad chunk of each document one that keeps the promise."""
+        goods = np.bincount(np.searchsorted(opened.document, chunks.document[is_good]), minlength=len(opened.document))
+        row = np.searchsorted(chunks.document, opened.document) + goods
+        done = np.where(goods > 0, chunks.end[row - 1], opened.done)
+        places: list[tuple[int, ...]] = []
+        mended: list[tuple[int, ...]] = []
+        for owner in np.flatnonzero(done < self._end[opened.document]).tolist():
+            document, good = int(opened.document[owner]), int(goods[owner])
+            walk = self._walk(document)
+            place = walk.behind(chunks.step(row[owner] - 1)) if good else opened.place(owner)
+            if np.array_equal(chunks.document[row[owner] : row[owner] + 1], [document]):
+                step = walk.next_that_fits(place, self._fits)
+                mended.append((document, *step))
+                place = walk.behind(step)
+            if place.done < self._end[document]:
+                reach = min(place.begin + 2 * (good + 1) * self._size, int(self._high[document]))
+                places.append((document, *place, reach))
+        return _Open(*_columns(places, 6)), _Chunks(*_columns(mended, 5))
+
+    def _fits(self, start: int, end: int) -> bool:
+        assert self._own is not None
+        return self._own.count(start, end) <= self._size
+
+    def _in_order(self, chunks: _Chunks, tokens: Offsets) -> Boundaries:
+        order = np.argsort(chunks.document, kind="stable")
+        doc_offsets = np.searchsorted(chunks.document[order], np.arange(len(self._batch) + 1))
+        tokens = tokens[order]
         return Boundaries(
-            start, end, tokens.astype(np.int32), tokens > self._size, np.array(doc_offsets, dtype=np.int64)
+            chunks.start[order], chunks.end[order], tokens.astype(np.int32), tokens > self._size, doc_offsets
         )
 
-    def _document(self, number: int) -> _Document:
-        low, high = self._doc_tokens[number], self._doc_tokens[number + 1]
-        start, end = self._doc_bytes[number], self._doc_bytes[number + 1]
-        if self._by_paragraph:
-            index = bisect_left(self._paragraph_bytes, start)
-            if index == len(self._paragraph_bytes) or self._paragraph_bytes[index] >= end:
-                return _Document(high, high, end, end)
-            low, start = self._paragraphs[index], self._paragraph_bytes[index]
-        return _Document(low, high, start, end)
 
-    def _has_content(self, document: _Document) -> bool:
-        return bool(str(self._data[document.start : document.end], "utf-8").strip(WHITESPACE))
-
-    def _pack_document(self, document: _Document, rows: list[Row]) -> None:
-        begin = fresh = document.low
-        start = fresh_byte = document.start
-        while True:
-            cut = self._longest(document, begin, start, fresh, fresh_byte)
-            if cut is None:
-                cut = self._shortened(document, begin, start, fresh, fresh_byte)
-            start, begin, fresh_byte, fresh, tokens = cut
-            rows.append((start, fresh_byte, tokens))
-            if fresh_byte == document.end:
-                return
-            if self._overlap and fresh_byte == self._ends[fresh - 1]:
-                begin = max(begin, fresh - self._overlap)
-                start = max(start, self._character_start(begin))
-            else:
-                begin, start = fresh, fresh_byte
-
-    def _longest(self, document: _Document, begin: int, start: int, fresh: int, fresh_byte: int) -> _Cut | None:
-        """The best chunk from a place on: the one that ends with a paragraph, or else the fullest.
-
-        Args:
-            document: What is packed.
-            begin: The chunk's first token.
-            start: Its first byte, in that token.
-            fresh: The first token that it does not repeat.
-            fresh_byte: The byte at which the chunk before it ended.
-        """
-        limit = min(begin + self._size, document.high)
-        if self._by_paragraph:
-            token = _paragraph_end(self._paragraphs, fresh, limit, document.high)
-            while token > fresh:
-                cut = self._fitting(document, begin, start, token, fresh_byte)
-                if cut is not None:
-                    return cut
-                index = bisect_left(self._paragraphs, token) - 1
-                token = self._paragraphs[index] if index >= 0 else fresh
-        for token in range(limit, fresh, -1):
-            cut = self._fitting(document, begin, start, token, fresh_byte)
-            if cut is not None:
-                return cut
-        return None
-
-    def _fitting(self, document: _Document, begin: int, start: int, token: int, fresh_byte: int) -> _Cut | None:
-        """The chunk that ends before a token, if it can end there and keeps the budget."""
-        end = self._end_before(document, token, fresh_byte)
-        if end is None:
-            return None
-        tokens = token - begin if self._own is None else self._own.count(start, end, begin, token)
-        return _Cut(start, begin, end, token, tokens) if tokens <= self._size else None
-
-    def _end_before(self, document: _Document, token: int, fresh_byte: int) -> int | None:
-        """Where a chunk ends that stops before a token; ``None`` if it would cut a character or add nothing.
-
-        What a tokenizer drops between two tokens belongs to the chunk before it, unless the next one overlaps
-        and so holds it anyway.
-        """
-        if token >= document.high or self._starts[token] >= document.end:  # what follows is empty tokens at most
-            return document.end
-        position, last_end = self._starts[token], self._ends[token - 1]
-        if self._data[position] & 0xC0 == 0x80 or position < last_end:
-            return None
-        end = last_end if self._overlap else position
-        return end if end > fresh_byte else None
-
-    def _shortened(self, document: _Document, begin: int, start: int, fresh: int, fresh_byte: int) -> _Cut:
-        """A chunk where none fits with all its overlap: with less, with none, at last inside a token."""
-        for later in range(begin + 1, fresh + 1):
-            at = fresh_byte if later == fresh else max(start, self._character_start(later))
-            cut = self._longest(document, later, at, fresh, fresh_byte)
-            if cut is not None:
-                return cut
-        token = fresh + 1
-        while (end := self._end_before(document, token, fresh_byte)) is None:
-            token += 1
-        # tokens that share a character stay together even where they are more than chunk_size
-        tokens = token - fresh if self._own is None else self._own.count(fresh_byte, end, fresh, token)
-        if self._own is None or tokens <= self._size:
-            return _Cut(fresh_byte, fresh, end, token, tokens)
-        return self._cut_inside(self._own, document, fresh, fresh_byte, end)
-
-    def _cut_inside(self, own: OwnTokens, document: _Document, fresh: int, start: int, end: int) -> _Cut:
-        """As many characters as fit, at least one; it alone may need more than ``chunk_size`` tokens."""
-        text = str(self._data[start:end], "utf-8")
-        length = len(text) - 1
-        while length > 1 and own.count_text(text[:length]) > self._size:
-            length -= 1
-        end = start + len(text[: max(length, 1)].encode())
-        token = fresh
-        while token < document.high and self._ends[token] <= end:
-            token += 1
-        tokens = own.count_text(str(self._data[start:end], "utf-8"))
-        return _Cut(start, fresh, end, token, tokens)
-
-    def _character_start(self, token: int) -> int:
-        position = self._starts[token]
-        while self._data[position] & 0xC0 == 0x80:
-            position -= 1
-        return position
+def _joined(chunks: list[_Chunks]) -> _Chunks:
+    return _Chunks(*(np.concatenate(values) for values in zip(*(vars(some).values() for some in chunks), strict=True)))
 
 
-def _paragraph_end(paragraphs: Sequence[int], fresh: int, limit: int, high: int) -> int:
-    """The token number at which a chunk ends that may reach ``limit``.
-
-    The last paragraph start in reach, unless the document ends there or no paragraph has ended since
-    ``fresh``, the first token that the chunk does not repeat.
-    """
-    if limit >= high:
-        return high
-    index = bisect_right(paragraphs, limit) - 1
-    if index >= 0 and paragraphs[index] > fresh:
-        return paragraphs[index]
-    return limit
+def _columns(rows: list[tuple[int, ...]], width: int) -> Offsets:
+    columns: Offsets = np.array(rows, dtype=np.int64).reshape(-1, width).T
+    return columns

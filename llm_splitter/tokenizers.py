@@ -9,10 +9,10 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -36,9 +36,6 @@ class Engine(Protocol):
 
     def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
         """The ids of all texts end to end, and where each text's begin (one more than there are texts)."""
-
-    def count(self, text: bytes) -> int:
-        """The number of tokens of one text."""
 
     def vocabulary(self) -> Vocabulary:
         """What is known of the tokens."""
@@ -67,7 +64,6 @@ class QuicktokEngine:
         self._encoding = encoding
         self._threads = threads
         self._tokenizer = quicktok.get_encoding(encoding)
-        self.count = self._tokenizer.count  # bound once: it is called for every chunk
 
     def __reduce__(self) -> tuple[type[QuicktokEngine], tuple[str, int]]:
         return QuicktokEngine, (self._encoding, self._threads)
@@ -128,10 +124,6 @@ class TiktokenEngine:
         ids: Ids = self._encoding.encode_to_numpy(text.decode(), disallowed_special=())
         return ids
 
-    def count(self, text: bytes) -> int:
-        """See ``Engine``."""
-        return len(self._encoding.encode_ordinary(text.decode()))
-
     def vocabulary(self) -> Vocabulary:
         """See ``Engine``."""
         _, _, ranks, _ = self._state
@@ -149,35 +141,23 @@ class TokenSpans:
         starts: Byte position of each token; it may lie inside a character.
         ends: Byte position behind each token.
         part_tokens: Token numbers at which the batch's parts begin, and the number of tokens.
-        cuts: 1 for each token before which the text is surely split between words, so that cutting it there
-            changes no token on either side; one more entry than there are tokens. Empty where nothing is known.
-        halves: Token numbers that are the second half of a token cut in two.
+        is_safe_cut: Tells of token numbers, in an array of any shape, whether the text is surely split between
+            words before each, so that cutting it there changes no token on either side; ``None`` where nothing
+            is known.
+        is_gapless: Whether every token begins where the one before ends, and holds some text.
     """
 
     starts: Offsets
     ends: Offsets
     part_tokens: Offsets
-    cuts: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
-    halves: Offsets = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    is_safe_cut: Callable[[Offsets], NDArray[np.bool_]] | None = None
+    is_gapless: bool = False
 
-    def cut_at(self, positions: Offsets) -> TokenSpans:
-        """The spans with each token that a position lies inside of cut in two there.
-
-        Args:
-            positions: Increasing byte positions, at which characters start.
-        """
-        if len(self.starts) == 0:
-            return self
-        token = np.searchsorted(self.starts, positions, side="right") - 1
-        inside = (token >= 0) & (self.starts[token] < positions) & (positions < self.ends[token])
-        token, positions = token[inside], positions[inside]
-        return TokenSpans(
-            np.insert(self.starts, token + 1, positions),
-            np.insert(self.ends, token, positions),
-            self.part_tokens + np.searchsorted(token, self.part_tokens, side="left"),
-            np.insert(self.cuts, token + 1, np.uint8(0)) if len(self.cuts) else self.cuts,
-            token + 1 + np.arange(len(token)),
-        )
+    def positions(self, tokens: Offsets) -> Offsets:
+        """The byte position of each token, and of the end for the number behind the last."""
+        positions = self.starts.take(tokens, mode="clip")
+        positions[tokens == len(self.starts)] = self.ends[-1] if len(self.ends) else 0
+        return positions
 
 
 class Tokenizer(Protocol):
@@ -187,7 +167,7 @@ class Tokenizer(Protocol):
         name: The encoding's name, as recorded with the chunks.
         version: Of the vocabulary: with the name, equal for tokenizers that give equal tokens on any engine.
         engine: The package that encodes, and its version.
-        counts_text: Whether ``count`` is to be believed for any text, so that the size promise can be kept.
+        counts_text: Whether ``counts`` is to be believed for any text, so that the size promise can be kept.
     """
 
     name: str
@@ -201,8 +181,8 @@ class Tokenizer(Protocol):
     def spans(self, batch: TextBatch, encoded: Any = None) -> TokenSpans:
         """The token spans of every part of a batch, of what ``encode`` gave for it, or encoded now."""
 
-    def count(self, text: bytes) -> int:
-        """The number of tokens of a text encoded alone."""
+    def counts(self, texts: Sequence[bytes]) -> Offsets:
+        """The number of tokens of each text, encoded alone."""
 
 
 class BytePairTokenizer:
@@ -218,7 +198,6 @@ class BytePairTokenizer:
         vocabulary = engine.vocabulary()
         self._lengths = vocabulary.lengths
         self._cuts = vocabulary.cuts if has_safe_cuts else None
-        self.count = engine.count
 
     def __reduce__(self) -> tuple[type[BytePairTokenizer], tuple[str, str, Engine, bool]]:
         return BytePairTokenizer, (self.name, self.version, self._engine, self._cuts is not None)
@@ -241,8 +220,13 @@ class BytePairTokenizer:
             block += bounds[first]
         if not np.array_equal(bounds[part_tokens], batch.part_offsets):
             raise RuntimeError(f"{self.engine} lost bytes of a text while encoding it with {self.name}")
-        spans = TokenSpans(bounds[:-1], bounds[1:], part_tokens)
-        return spans if self._cuts is None else replace(spans, cuts=self._cuts.between(ids))
+        is_safe_cut = None if self._cuts is None else partial(self._cuts.before, ids)
+        return TokenSpans(bounds[:-1], bounds[1:], part_tokens, is_safe_cut, is_gapless=True)
+
+    def counts(self, texts: Sequence[bytes]) -> Offsets:
+        """The number of tokens of each text, encoded alone."""
+        _, offsets = self._engine.encode_batch(texts)
+        return np.diff(offsets).astype(np.int64)
 
     def _pieces(self, batch: TextBatch) -> tuple[list[bytes], list[int]]:
         """The texts to encode, long ones cut where that is safe so that threads share them."""

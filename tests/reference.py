@@ -242,16 +242,24 @@ class TokenChunks:
         while fresh_byte < len(self.data):
             start, begin, fresh_byte, fresh = self.next_chunk(begin, start, fresh, fresh_byte)
             found.append(Piece(start, fresh_byte, self.count(self.data[start:fresh_byte])))
-            if self.overlap and fresh_byte == self.spans[fresh - 1][1]:
-                begin = max(begin, fresh - self.overlap)
-                start = max(start, self.character_start(self.spans[begin][0]))
+            if fresh_byte == self.spans[fresh - 1][1]:
+                begin, start = self.overlap_of(begin, start, fresh)
             else:
                 begin, start = fresh, fresh_byte
         return found
 
+    def overlap_of(self, begin, start, fresh):
+        """The tokens that the next chunk repeats: at most so many, from a whole character on."""
+        if fresh - begin <= self.overlap and self.is_character_start(begin):
+            return begin, start
+        earliest = max(begin, fresh - self.overlap)
+        later = next(token for token in range(earliest, fresh + 1) if self.is_character_start(token))
+        return later, self.end(later)
+
     def next_chunk(self, begin, start, fresh, fresh_byte):
-        for later in range(begin, fresh + 1):  # with all its overlap, or less where nothing new fits
-            at = fresh_byte if later == fresh else max(start, self.character_start(self.spans[later][0]))
+        laters = [begin, *filter(self.is_character_start, range(begin + 1, fresh)), fresh]
+        for later in laters:  # with all its overlap, or less where nothing new fits
+            at = start if later == begin else fresh_byte if later == fresh else self.end(later)
             for token in self.ends(later, fresh):
                 if self.may_end(token, fresh_byte) and self.fits(at, self.end(token)):
                     return at, later, self.end(token), token
@@ -267,7 +275,7 @@ class TokenChunks:
 
     def may_end(self, token, fresh_byte):
         start = self.end(token)
-        return start > fresh_byte and self.character_start(start) == start
+        return start > fresh_byte and self.is_character_start(token)
 
     def end(self, token):
         return self.spans[token][0] if token < len(self.spans) else len(self.data)
@@ -289,7 +297,5 @@ class TokenChunks:
             token += 1
         return start, fresh, end, token
 
-    def character_start(self, position):
-        while position < len(self.data) and self.data[position] & 0xC0 == 0x80:
-            position -= 1
-        return position
+    def is_character_start(self, token):
+        return token == len(self.spans) or self.data[self.spans[token][0]] & 0xC0 != 0x80

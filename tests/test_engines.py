@@ -67,8 +67,6 @@ def test_engines_give_equal_ids(engines, texts):
     (fast_ids, fast_offsets), (ids, offsets) = (engine.encode_batch(encoded) for engine in engines)
     assert np.array_equal(fast_ids, ids)
     assert np.array_equal(fast_offsets, offsets)
-    fast, slow = engines
-    assert [fast.count(text) for text in encoded] == [slow.count(text) for text in encoded] == np.diff(offsets).tolist()
 
 
 IS_NEW = re.compile(f"[{NEW_CHARACTERS}]")

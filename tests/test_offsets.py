@@ -33,6 +33,15 @@ def test_from_bytes_at_the_ends_of_words(length):
     assert from_bytes(buffer(text), positions, "utf16").tolist() == [0, length, length + 2]
 
 
+@pytest.mark.parametrize("unit", ["codepoint", "utf16"])
+def test_from_bytes_over_blocks(monkeypatch, unit):
+    text = "a👋é中" * 40
+    positions = np.array([len(text[:index].encode()) for index in range(len(text) + 1)], dtype=np.int64)
+    whole = from_bytes(buffer(text), positions, unit)
+    monkeypatch.setattr("llm_splitter.offsets._BLOCK", 64)
+    assert from_bytes(buffer(text), positions, unit).tolist() == whole.tolist()
+
+
 @given(text=well_formed_texts(), data=st.data())
 def test_to_character_starts(text, data):
     encoded = text.encode()

@@ -10,8 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llm_splitter import Chunker, SplitOptions, TextBatch
-from llm_splitter.loading import load_encoding
-from llm_splitter.token_packing import TokenPacker
 from tests import contract, reference
 from tests.offline_encodings import byte_encoding, gpt2_like, tiktoken_encoding
 from tests.text_strategies import documents, options, well_formed_texts
@@ -85,13 +83,3 @@ def test_a_loose_size_counts_the_tokens_of_the_document(name, source, given_opti
         assert start < end
         assert count > 0
         assert is_over == (count > given_options["chunk_size"])
-
-
-def test_packing_leaves_the_token_spans_as_they_were():
-    tokenizer = load_encoding("cl100k_base")
-    batch = TextBatch.from_strings([["un", "believ", "able don", "'t"] * 8])  # parts that meet inside of words
-    spans = tokenizer.spans(batch)
-    cuts = spans.cuts.tolist()
-    assert 0 in cuts[1:-1]
-    TokenPacker(batch, spans, tokenizer, SplitOptions(chunk_size=3, splitter="cl100k_base")).pack()
-    assert spans.cuts.tolist() == cuts
