@@ -20,6 +20,8 @@ from pipeline.schemas import TEXT_TYPE
 
 _BATCH_CHARACTERS = MiB
 _BATCH_ROWS = 16_384
+_TOO_LARGE = "field larger than field limit"  # in the csv module's words
+_LIMIT_SHARE = 4  # Python's csv module holds a field at four bytes a character
 
 
 def read_csv(blocks: Iterable[bytes], path: str, options: ReadOptions, delimiter: str = ",") -> Iterator[ReadBatch]:
@@ -32,7 +34,7 @@ def read_csv(blocks: Iterable[bytes], path: str, options: ReadOptions, delimiter
     Args:
         blocks: The file's bytes, in UTF-8.
         path: Its name, for ids and failures.
-        options: How to read; `max_line_bytes` bounds a line and a field.
+        options: How to read; a quarter of `max_line_bytes` bounds a line and a field.
         delimiter: What stands between fields.
 
     Raises:
@@ -72,6 +74,7 @@ class _TextLines:
     def __init__(self, blocks: Iterable[bytes], max_line_bytes: int) -> None:
         self._lines = self._raw(LineSplitter(blocks, max_line_bytes))
         self._limit = max_line_bytes
+        self._last = ""
         self.count = 0
 
     def __iter__(self) -> _TextLines:
@@ -81,8 +84,19 @@ class _TextLines:
         line = next(self._lines)
         self.count += 1
         if isinstance(line, LongLine):
-            raise csv.Error(f"the line has {len(line)} bytes; at most {self._limit} are read (max_line_bytes)")
-        return str(line, "utf-8", "surrogateescape") + "\n"
+            raise csv.Error(
+                f"the line has {len(line)} bytes; at most {self._limit} are read (of CSV a quarter of max_line_bytes)"
+            )
+        self._last = str(line, "utf-8", "surrogateescape") + "\n"
+        return self._last
+
+    def leave_quotes(self) -> None:
+        """Go on behind the line that ends the quoted field which the last line is a part of."""
+        while self._last.count('"') % 2 == 0:
+            try:
+                next(self)
+            except (csv.Error, StopIteration):
+                return
 
     @staticmethod
     def _raw(splitter: LineSplitter) -> Iterator[Any]:
@@ -100,8 +114,9 @@ class _Records:
     """
 
     def __init__(self, blocks: Iterable[bytes], options: ReadOptions, delimiter: str) -> None:
-        csv.field_size_limit(int(max(csv.field_size_limit(), min(options.max_line_bytes, 2**31 - 1))))
-        self._lines = _TextLines(blocks, options.max_line_bytes)
+        limit = max(1, options.max_line_bytes // _LIMIT_SHARE)
+        csv.field_size_limit(int(max(csv.field_size_limit(), min(limit, 2**31 - 1))))
+        self._lines = _TextLines(blocks, limit)
         self._reader = csv.reader(self._lines, delimiter=delimiter, strict=True)
         self.header: list[str] = next(self._reader, [])
         if not self.header:
@@ -118,7 +133,10 @@ class _Records:
         try:
             return next(self._reader, None)
         except csv.Error as error:
-            return error
+            if _TOO_LARGE not in str(error):
+                return error
+            self._lines.leave_quotes()  # a field is longer than any line only where it goes over several
+            return csv.Error(f"{error}: a quarter of max_line_bytes")
 
 
 @dataclass

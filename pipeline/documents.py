@@ -61,7 +61,7 @@ class ReadOptions:
     Attributes:
         columns: Which columns make a document.
         verify_checksums: Whether the page checksums of Parquet files are checked.
-        max_line_bytes: A longer JSON line, CSV record or text file fails, that one alone.
+        max_line_bytes: A longer JSON line or text file fails, that one alone; of CSV records, one of a quarter of it.
         batch_bytes: Document tables hold about this many bytes; a single larger document is a table of its
             own.
         split_bytes: Large files are read in units of about this many bytes.

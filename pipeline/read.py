@@ -50,9 +50,11 @@ class ReadDocuments(beam.PTransform[Any, Any]):
         format: "parquet", "jsonl", "csv", "arrow" or "text"; "auto" goes by the ending of each file's name.
         binary_text: Whether a text column of type binary is taken as UTF-8.
         verify_checksums: Whether the page checksums of Parquet files are checked.
-        max_line_bytes: A longer JSON line, CSV record or text file fails, that one alone.
+        max_line_bytes: A longer JSON line or text file fails, that one alone; of CSV records, one of a quarter of it.
         batch_bytes: Bytes in a document table; a larger document is a table of its own.
         split_bytes: Bytes in a unit of a large file.
+        expect_input: Whether files and columns must be there. Otherwise a file that is gone, and files without the
+            columns, are failures, as they are among others that can be read.
         error_handler: Takes the failures, as `apache_beam.transforms.error_handling` describes.
 
     Attributes:
@@ -80,15 +82,16 @@ class ReadDocuments(beam.PTransform[Any, Any]):
         max_line_bytes: int = 128 * MiB,
         batch_bytes: int = 8 * MiB,
         split_bytes: int = 64 * MiB,
+        expect_input: bool = True,
         error_handler: Any = None,
     ) -> None:
         super().__init__()
         self._patterns = (patterns,) if isinstance(patterns, str) else tuple(patterns)
         self._format = format
-        self.files = match_files(self._patterns, format)
+        self.files = match_files(self._patterns, format) if expect_input else list_again(self._patterns, format)
         columns = DocumentColumns(text_column, id_column, binary_text=binary_text)
         options = ReadOptions(columns, verify_checksums, max_line_bytes, batch_bytes, split_bytes)
-        self.options = replace(options, columns=_resolve(options, metadata_columns, self.files))
+        self.options = replace(options, columns=_resolve(options, metadata_columns, self.files, expect_input))
         self._error_handler = error_handler
 
     @property
@@ -169,13 +172,16 @@ class ReadAllDocuments(beam.PTransform[Any, Any]):
         return _read(files, self.options, self._error_handler)
 
 
-def _resolve(options: ReadOptions, requested: MetadataColumns, files: Sequence[InputFile]) -> DocumentColumns:
+def _resolve(
+    options: ReadOptions, requested: MetadataColumns, files: Sequence[InputFile], expected: bool
+) -> DocumentColumns:
     """The columns with the types of the metadata, after a look into the first files."""
     types = requested_types(requested)
     samples = list(sample_schemas(files, options))
-    # a key may be rare in JSON lines; in other formats a column is there from the first row or not at all
-    certain = types if all(file.format not in ("jsonl", "text") for file in files) else ()
-    check_sampled(options.columns, certain, samples)
+    if expected:
+        # a key may be rare in JSON lines; in other formats a column is there from the first row or not at all
+        certain = types if all(file.format not in ("jsonl", "text") for file in files) else ()
+        check_sampled(options.columns, certain, samples)
     return replace(options.columns, metadata=metadata_schema(types, samples))
 
 

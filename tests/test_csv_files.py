@@ -1,5 +1,6 @@
 """CSV: quoted fields, records that fail alone, types."""
 
+import csv
 import gzip
 
 import pyarrow as pa
@@ -42,7 +43,7 @@ def test_records_are_documents(content, texts):
     ],
 )
 def test_a_bad_record_fails_alone(record, words):
-    outcome = read_bytes(b"id,text\nx,a\n" + record + b"\ny,c\n", max_line_bytes=1000)
+    outcome = read_bytes(b"id,text\nx,a\n" + record + b"\ny,c\n", max_line_bytes=4000)
     assert outcome.texts == ["a", "c"]
     assert [failure.position for failure in outcome.failures] == ["row 1, line 3"]
     assert words in outcome.failures[0].message
@@ -55,6 +56,17 @@ def test_a_quote_that_is_never_closed_fails_its_record():
     outcome = read_bytes(b'id,text\n1,a\n2,"b\n3,c\n')
     assert outcome.texts == ["a"]
     assert len(outcome.failures) == 1
+
+
+@pytest.mark.parametrize("last", ['of ""it""",1', 'of it"', '"'])
+def test_a_field_of_many_lines_past_the_limit_fails_its_record(last):
+    least = csv.field_size_limit()  # which other readers in this process may need
+    field = "\n".join(f'line {number} of ""many""' for number in range(least // 20))
+    outcome = read_bytes(f'id,text\nx,a\ny,"{field}\n{last}\nz,c\n'.encode(), max_line_bytes=4 * 1000)
+    assert outcome.texts == ["a", "c"]
+    assert [failure.message for failure in outcome.failures] == [
+        f"field larger than field limit ({least}): a quarter of max_line_bytes"
+    ]
 
 
 def test_ids_and_metadata_with_types():
