@@ -74,16 +74,19 @@ def pack_paragraphs(stretches: Stretches, paragraphs: Offsets, size: int, overla
 
     At most one step of Python a chunk; nothing is done a part.
     """
-    starts = [*paragraphs.tolist(), *stretches.end[-1:].tolist()]  # bisect is fastest on a list
+    starts = paragraphs.tolist()
+    bounds = np.searchsorted(paragraphs, [stretches.fresh, stretches.end]).T.tolist()
     first: list[int] = []
     last: list[int] = []
     chunk_offsets = [0]
     step = size - overlap
-    for low, covered, high in zip(*(values.tolist() for values in vars(stretches).values()), strict=True):
+    columns = (stretches.begin.tolist(), stretches.fresh.tolist(), stretches.end.tolist())
+    for low, covered, high, (next_paragraph, behind) in zip(*columns, bounds, strict=True):
         begin, fresh = low, covered
+        ends = [*starts[next_paragraph:behind], high]  # bisect is fastest on a short list
         while fresh < high:
-            following = bisect_right(starts, fresh)
-            reach = min(starts[following], high)
+            following = bisect_right(ends, fresh)
+            reach = ends[following]
             limit = begin + size
             if limit < reach:  # full chunks, up to the one that the paragraph ends in
                 full = range(limit, reach, step)
@@ -91,7 +94,7 @@ def pack_paragraphs(stretches: Stretches, paragraphs: Offsets, size: int, overla
                 last.extend(full)
                 fresh = full[-1]
             else:
-                fresh = high if limit >= high else starts[bisect_right(starts, limit, following) - 1]
+                fresh = ends[bisect_right(ends, limit, following) - 1]
                 first.append(begin)
                 last.append(fresh)
             begin = max(begin, fresh - overlap)

@@ -119,9 +119,8 @@ class TextBatch:
 
     def part_bytes(self) -> list[bytes]:
         """The UTF-8 of every part."""
-        view = self.data.tobytes() if len(self.part_offsets) > 2 else self.data
-        bounds = self.part_offsets.tolist()
-        return [bytes(view[start:end]) for start, end in pairwise(bounds)]
+        view = self.data.data
+        return [bytes(view[start:end]) for start, end in pairwise(self.part_offsets.tolist())]
 
 
 def merged(*positions: Offsets) -> Offsets:

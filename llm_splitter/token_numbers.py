@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llm_splitter.texts import Bytes, Offsets, TextBatch
-from llm_splitter.tokenizers import TokenSpans
+from llm_splitter.tokenizers import TokenPositions, TokenSpans
 
 
 class TokenNumbers:
@@ -37,7 +37,8 @@ class TokenNumbers:
 
     def _number_paragraphs(self, positions: Offsets) -> None:
         starts, ends = self._tokens.starts, self._tokens.ends
-        token = np.searchsorted(starts, positions, side="right") - 1
+        # of one type, or all starts would be converted
+        token = np.searchsorted(starts, positions.astype(starts.dtype), side="right") - 1
         is_behind_start = starts[token] != positions
         is_inside = (starts[token] < positions) & (positions < ends[token])
         halves_before: Offsets = np.cumsum(is_inside) - is_inside
@@ -62,7 +63,7 @@ class TokenNumbers:
     def ends_before(self, numbers: Offsets) -> Offsets:
         """The byte position behind the token before each number; not for the first one."""
         token, is_half = self.tokens(numbers)
-        found: Offsets = self._tokens.ends[token - 1]
+        found = self._tokens.ends[token - 1].astype(np.int64)
         found[is_half] = self._inside[np.searchsorted(self._halves, numbers[is_half])]
         return found
 
@@ -71,7 +72,7 @@ class TokenNumbers:
         positions = self.starts(numbers)
         return places_to_cut(data, positions, None if self.is_gapless else self.ends_before(numbers))
 
-    def spans(self, first: int, last: int) -> tuple[Offsets, Offsets]:
+    def spans(self, first: int, last: int) -> tuple[TokenPositions, TokenPositions]:
         """Start and end of each token of a document's range of numbers, in bytes."""
         (token, behind), (is_half, _) = self.tokens(np.array([first, last]))
         starts, ends = self._tokens.starts[token + is_half : behind], self._tokens.ends[token:behind]
@@ -85,7 +86,7 @@ class TokenNumbers:
         return np.insert(starts, at, inside), np.insert(ends, at[first_end:] - 1 + first_end, inside[first_end:])
 
 
-def places_to_cut(data: Bytes, starts: Offsets, ends_before: Offsets | None) -> NDArray[np.bool_]:
+def places_to_cut(data: Bytes, starts: TokenPositions, ends_before: TokenPositions | None) -> NDArray[np.bool_]:
     """Whether the text can be cut before each of some tokens: between two characters, and inside no other token.
 
     Args:

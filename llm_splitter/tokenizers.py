@@ -23,10 +23,13 @@ from llm_splitter.texts import Offsets, TextBatch
 
 _PIECE_BYTES = 1 << 18
 _BLOCK_TOKENS = 1 << 20  # added up in one go: what is needed on the way for a long text is as much as for these
+_LONG = 1 << 31  # bytes of text from which on positions take eight bytes
 _SPACE_BEHIND_WORD = re.compile(rb"[!-~](?= )")  # what safe_cuts says of every class before a space
 
 EngineName: TypeAlias = Literal["auto", "tiktoken", "quicktok"]
 Ids: TypeAlias = NDArray[np.uint32]
+TokenPositions: TypeAlias = NDArray[np.signedinteger[Any]]
+"""Byte positions of tokens, in as few bytes as the text allows."""
 
 
 class Engine(Protocol):
@@ -147,15 +150,15 @@ class TokenSpans:
         is_gapless: Whether every token begins where the one before ends, and holds some text.
     """
 
-    starts: Offsets
-    ends: Offsets
+    starts: TokenPositions
+    ends: TokenPositions
     part_tokens: Offsets
     is_safe_cut: Callable[[Offsets], NDArray[np.bool_]] | None = None
     is_gapless: bool = False
 
     def positions(self, tokens: Offsets) -> Offsets:
         """The byte position of each token, and of the end for the number behind the last."""
-        positions = self.starts.take(tokens, mode="clip")
+        positions: Offsets = self.starts.take(tokens, mode="clip").astype(np.int64)
         positions[tokens == len(self.starts)] = self.ends[-1] if len(self.ends) else 0
         return positions
 
@@ -211,12 +214,12 @@ class BytePairTokenizer:
     def spans(self, batch: TextBatch, encoded: tuple[Ids, Offsets] | None = None) -> TokenSpans:
         """The token spans of every part, from the running total of the tokens' lengths."""
         ids, part_tokens = encoded or self.encode(batch)
-        bounds = np.empty(len(ids) + 1, dtype=np.int64)
+        bounds: TokenPositions = np.empty(len(ids) + 1, dtype=np.int32 if batch.part_offsets[-1] < _LONG else np.int64)
         bounds[0] = batch.part_offsets[0]
         for first in range(0, len(ids), _BLOCK_TOKENS):
             block = bounds[first + 1 : first + 1 + _BLOCK_TOKENS]
             # an id out of range would be clipped here, and shows below as bytes lost
-            np.cumsum(self._lengths.take(ids[first : first + _BLOCK_TOKENS], mode="clip"), out=block)
+            np.cumsum(self._lengths.take(ids[first : first + _BLOCK_TOKENS], mode="clip"), out=block, dtype=block.dtype)
             block += bounds[first]
         if not np.array_equal(bounds[part_tokens], batch.part_offsets):
             raise RuntimeError(f"{self.engine} lost bytes of a text while encoding it with {self.name}")

@@ -227,12 +227,13 @@ def test_long_texts_are_encoded_as_if_in_one_piece(name, paragraph, extra):
     assert np.array_equal(spans.ends, np.cumsum(lengths[ids]))
 
 
-@pytest.mark.parametrize("block", [1, 2, 3, 7])
-def test_long_texts_are_worked_on_in_blocks(monkeypatch, block):
+@pytest.mark.parametrize("constant", ["_BLOCK_TOKENS", "_LONG"])
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_long_texts_are_worked_on_in_blocks_and_in_larger_numbers(monkeypatch, constant, size):
     text = "One two, three's  four/five\n\nsix 7 八。" * 3
     options = SplitOptions(splitter="cl100k_base", chunk_size=4, chunk_overlap=1)
     whole = Chunker(options).chunk(TextBatch.from_strings([text, "", "a", text]))
-    monkeypatch.setattr("llm_splitter.tokenizers._BLOCK_TOKENS", block)
+    monkeypatch.setattr(f"llm_splitter.tokenizers.{constant}", size)
     pieced = Chunker(options).chunk(TextBatch.from_strings([text, "", "a", text]))
     assert (pieced.start.tolist(), pieced.end.tolist()) == (whole.start.tolist(), whole.end.tolist())
     assert pieced.token_count.tolist() == whole.token_count.tolist()
