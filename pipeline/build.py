@@ -52,15 +52,16 @@ class Job:
 
     Args:
         config: The settings.
+        expect_input: Whether files and columns must be there; see `ReadDocuments`.
 
     Raises:
         ValueError: If a setting cannot be worked with: no such file, column or encoding, or an output or a type
             that cannot be written.
     """
 
-    def __init__(self, config: JobConfig) -> None:
+    def __init__(self, config: JobConfig, *, expect_input: bool = True) -> None:
         check_output(config.output)
-        self.read = read_step(config)
+        self.read = read_step(config, expect_input=expect_input)
         check_storable(self.read.metadata, config.format)
         self.chunk = ChunkDocuments(config.chunker(), include_text=config.text, metadata_fields=self.read.metadata)
         self.write = WriteChunks(
@@ -84,11 +85,11 @@ class Job:
         return written
 
 
-def read_step(config: DocumentSettings) -> ReadDocuments:
+def read_step(config: DocumentSettings, *, expect_input: bool = True) -> ReadDocuments:
     """The first step: the documents that the settings name.
 
     Raises:
-        ValueError: If there is no such file or column.
+        ValueError: If there is no such file or column where they are expected.
     """
     return ReadDocuments(
         config.input,
@@ -99,6 +100,7 @@ def read_step(config: DocumentSettings) -> ReadDocuments:
         binary_text=config.binary_text,
         verify_checksums=config.verify_checksums,
         max_line_bytes=config.max_line_bytes,
+        expect_input=expect_input,
     )
 
 
@@ -122,7 +124,7 @@ def build_pipeline(root: Any, config: JobConfig) -> PCollection[str]:
     return Job(config).build(root)
 
 
-def run_job(config: JobConfig, *, beam_args: Sequence[str] = ()) -> JobResult:
+def run_job(config: JobConfig, *, beam_args: Sequence[str] = (), expect_input: bool = True) -> JobResult:
     """Run the main job to its end, in this process unless Beam options name a runner.
 
     While it runs, `pipeline.counters.LIVE.snapshot()` tells how far it is. A job that fails or is interrupted
@@ -131,16 +133,13 @@ def run_job(config: JobConfig, *, beam_args: Sequence[str] = ()) -> JobResult:
     Args:
         config: The job's settings.
         beam_args: Options for Beam such as `--runner=FlinkRunner`, after those of the settings.
+        expect_input: Whether files and columns must be there; see `ReadDocuments`.
 
     Raises:
         ValueError: If a setting cannot be worked with; nothing ran then.
     """
-    options = pipeline_options([*config.beam_options, *beam_args])
-    FileSystems.set_options(options)  # such as where a bucket is, for what is looked up before the job runs
-    if not is_local_runner(options.view_as(StandardOptions).runner):
-        check_paths("input", config.input)
-        check_paths("output", [config.output])
-    job = Job(config)
+    options = prepared_options(config, beam_args)
+    job = Job(config, expect_input=expect_input)
     LIVE.clear()
     try:
         with quiet_beam():
@@ -155,6 +154,20 @@ def run_job(config: JobConfig, *, beam_args: Sequence[str] = ()) -> JobResult:
         discard(job.write.output)
         raise
     return _finished(job.write.output)
+
+
+def prepared_options(config: JobConfig, beam_args: Sequence[str] = ()) -> PipelineOptions:
+    """The Beam options of a job, known to the file systems too: they say such as where a bucket is.
+
+    Raises:
+        ValueError: If other machines are to do the work, and a path is one of this machine.
+    """
+    options = pipeline_options([*config.beam_options, *beam_args])
+    FileSystems.set_options(options)
+    if not is_local_runner(options.view_as(StandardOptions).runner):
+        check_paths("input", config.input)
+        check_paths("output", [config.output])
+    return options
 
 
 def _check_apart(inputs: Iterable[str], output: Output) -> None:

@@ -8,18 +8,21 @@ moment, is followed by one that takes up exactly the files which no counted roun
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pipeline import folders
-from pipeline.build import JobResult, run_job
+from pipeline.build import Job, JobResult, prepared_options, run_job
 from pipeline.config import JobConfig
 from pipeline.earlier_outputs import ROUND_FILES
 from pipeline.formats import InputFile
 from pipeline.input_files import match_pattern
+from pipeline.launch_checks import check_file_systems
 from pipeline.manifest import MANIFEST_NAME
 
+_log = logging.getLogger(__name__)
 _ROUND = re.compile(r"round-(\d{5,})")
 
 Version = tuple[int, float]
@@ -48,19 +51,23 @@ def watch_rounds(config: JobConfig, wait: Callable[[], bool]) -> Iterator[Round]
 
     A file is taken when it has stayed the same from one look to the next, so that one which is still being
     written is left alone; whoever can, renames files into place. One that changes later is taken again, in a
-    later round.
+    later round. Files that cannot be read, that lack a column or are gone when their round begins are failures of
+    the round, and the watching goes on. So does it when the input cannot be listed for a while.
 
     Args:
         config: The job; `input` is what is watched, `output` the folder of the rounds.
         wait: Called between two looks; returns whether to look again.
 
     Raises:
-        ValueError: If a setting cannot be worked with.
+        ValueError: If a setting cannot be worked with, which is known before the first look; to that belongs a
+            column that none of the files has which are there at first.
+        OSError: If the input cannot be listed at first.
     """
+    check_watch(config)
     done = finished_files(config.output)
-    before: dict[str, Version] = {}
-    while True:
-        present = arrived(config, done)
+    before = arrived(config, done)
+    while wait():
+        present = _look(config, done)
         if settled := {path: version for path, version in present.items() if before.get(path) == version}:
             finished = _run(config, settled)
             yield finished
@@ -68,8 +75,31 @@ def watch_rounds(config: JobConfig, wait: Callable[[], bool]) -> Iterator[Round]
                 return
             done |= settled
         before = present
-        if not wait():
-            return
+
+
+def check_watch(config: JobConfig) -> None:
+    """Make sure that rounds can be run with the settings, before there is any file.
+
+    A column that is in none of the files that are there is taken for a wrong setting, unless rounds have been run
+    with it already.
+
+    Raises:
+        ValueError: If a setting cannot be worked with.
+    """
+    prepared_options(config)
+    check_file_systems("input", config.input)
+    first = tuple(sorted(arrived(config, {})))
+    job = config.model_copy(update={"input": first or config.input})
+    Job(job, expect_input=bool(first) and not counted_rounds(config.output))
+
+
+def _look(config: JobConfig, done: Mapping[str, Version]) -> dict[str, Version]:
+    """What has arrived; where that cannot be found out, nothing."""
+    try:
+        return arrived(config, done)
+    except OSError as error:
+        _log.warning("input: cannot be listed now, which is tried again: %s", error)
+        return {}
 
 
 def arrived(config: JobConfig, done: Mapping[str, Version]) -> dict[str, Version]:
@@ -105,7 +135,8 @@ def _run(config: JobConfig, files: Mapping[str, Version]) -> Round:
     number = max((number for number, _ in counted_rounds(config.output)), default=0) + 1
     folder = folders.join(config.output, f"round-{number:05}")
     _write_files(folder, files)
-    result = run_job(config.model_copy(update={"input": tuple(sorted(files)), "output": folder}))
+    job = config.model_copy(update={"input": tuple(sorted(files)), "output": folder})
+    result = run_job(job, expect_input=False)
     return Round(number, folder, files, result)
 
 

@@ -16,7 +16,7 @@ import pytest
 from pipeline import watching
 from pipeline.build import run_job
 from pipeline.config import JobConfig
-from pipeline.watching import finished_files, watch_rounds
+from pipeline.watching import arrived, finished_files, watch_rounds
 
 
 def put(folder, name, *texts):
@@ -90,7 +90,7 @@ def test_a_file_that_changes_later_is_taken_again(tmp_path):
 def test_a_stop_before_a_round_is_published_loses_and_doubles_nothing(tmp_path, monkeypatch):
     put(tmp_path / "inbox", "a.jsonl", "one two three four")
 
-    def killed(config):
+    def killed(config, **_):
         raise SystemExit
 
     with monkeypatch.context() as patch:
@@ -102,6 +102,110 @@ def test_a_stop_before_a_round_is_published_loses_and_doubles_nothing(tmp_path, 
     assert [each.number for each in watch_rounds(config(tmp_path), looks(nothing))] == [1]
     assert list(watch_rounds(config(tmp_path), looks(nothing, nothing))) == []
     assert len(rows(tmp_path / "out")) == 2
+
+
+def write(path, content):
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content) if isinstance(content, bytes) else pq.write_table(content, path)
+
+
+BAD_FILES = {
+    "no Parquet": ("bad.parquet", b"PAR1 and no more"),
+    "no column of that name": ("bad.parquet", pa.table({"id": ["x"], "body": ["no text"]})),
+    "a column of another type": ("bad.parquet", pa.table({"id": ["x"], "text": [5]})),
+    "no JSON": ("bad.jsonl", b"{bad"),
+    "no field of that name": ("bad.jsonl", b'{"id": "x", "body": "no text"}'),
+    "no header": ("bad.csv", b"\n\n"),
+    "no UTF-8": ("bad.jsonl", b'{"id": "x", "text": "\xff"}'),
+    "no gzip": ("bad.jsonl.gz", b"no gzip"),
+}
+
+
+@pytest.mark.parametrize(("name", "content"), BAD_FILES.values(), ids=BAD_FILES)
+def test_bad_files_are_failures_of_their_round_and_the_watching_goes_on(tmp_path, name, content):
+    """Also where they are all of a round; and a watch that is started anew does not stumble over them again."""
+    inbox = tmp_path / "inbox"
+    put(inbox, "a.jsonl", "one")
+    job = config(tmp_path).model_copy(update={"input": (f"{inbox}/*",)})
+    actions = [nothing, lambda: write(inbox / name, content), nothing, lambda: put(inbox, "b.jsonl", "two"), nothing]
+    rounds = list(watch_rounds(job, looks(*actions)))
+    assert [each.result.counters["documents_chunked"] for each in rounds] == [1, 0, 1]
+    assert [each.result.counters["failures"] for each in rounds] == [0, 1, 0]
+    failures = pq.read_table(f"{rounds[1].folder}/failures-00000-of-00001.parquet")
+    assert failures["source"].to_pylist() == [str(inbox / name)]
+    assert list(watch_rounds(job, looks(nothing, nothing))) == []
+
+
+def test_bad_files_alone_after_a_new_start(tmp_path):
+    inbox = tmp_path / "inbox"
+    put(inbox, "a.jsonl", "one")
+    list(watch_rounds(config(tmp_path), looks(nothing)))
+    (inbox / "a.jsonl").unlink()
+    (inbox / "bad.jsonl").write_text('{"id": "x", "body": "no text"}')
+    [only] = watch_rounds(config(tmp_path), looks(nothing))
+    assert (only.number, only.result.counters["failures"]) == (2, 1)
+
+
+def test_a_file_that_is_gone_when_its_round_begins_is_a_failure(tmp_path, monkeypatch):
+    inbox = tmp_path / "inbox"
+    put(inbox, "a.jsonl", "one")
+    put(inbox, "b.jsonl", "two")
+
+    def late(job, **options):
+        (inbox / "a.jsonl").unlink(missing_ok=True)
+        return run_job(job, **options)
+
+    monkeypatch.setattr(watching, "run_job", late)
+    again = [nothing, lambda: put(inbox, "a.jsonl", "one", "more"), nothing]
+    first, second = watch_rounds(config(tmp_path), looks(*again))
+    assert (first.result.counters["documents_chunked"], first.result.counters["failures"]) == (1, 1)
+    failures = pq.read_table(f"{first.folder}/failures-00000-of-00001.parquet").to_pylist()
+    assert [(row["source"], row["error"]) for row in failures] == [(f"{inbox}/a.jsonl", "FileNotFoundError")]
+    assert second.result.counters["failures"] == 1  # gone once more, now with nothing beside it
+
+
+def test_a_pattern_may_match_nothing_yet(tmp_path):
+    inbox = tmp_path / "inbox"
+    put(inbox, "a.jsonl", "one")
+    job = config(tmp_path).model_copy(update={"input": (f"{inbox}/*.jsonl", f"{inbox}/*.parquet")})
+    assert [each.number for each in watch_rounds(job, looks(nothing))] == [1]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"splitter": "no_such"}, "no_such"),
+        ({"text_column": "body"}, "text_column: no column 'body' in the input"),
+        ({"metadata_columns": {"lang": "strin"}}, "'strin', which Arrow does not know"),
+        ({"input": ("nowhere://bucket/*.jsonl",)}, "on a file system that is not installed"),
+    ],
+)
+def test_settings_that_are_wrong_from_the_start_are_told_before_anything_is_watched(tmp_path, change, message):
+    put(tmp_path / "inbox", "a.jsonl", "one")
+    with pytest.raises(ValueError, match=message):
+        next(watch_rounds(config(tmp_path).model_copy(update=change), pytest.fail))
+    assert not (tmp_path / "out").exists()
+
+
+def test_wrong_settings_are_told_although_nothing_is_there_yet(tmp_path):
+    job = config(tmp_path).model_copy(update={"splitter": "no_such"})
+    with pytest.raises(ValueError, match="no_such"):
+        next(watch_rounds(job, pytest.fail))
+
+
+def test_an_input_that_cannot_be_listed_for_a_while_is_listed_again(tmp_path, monkeypatch, caplog):
+    put(tmp_path / "inbox", "a.jsonl", "one")
+    listed = []
+
+    def sometimes(config, done):
+        listed.append(done)
+        if len(listed) == 3:  # the first two are before the watching begins
+            raise OSError("the bucket does not answer")
+        return arrived(config, done)
+
+    monkeypatch.setattr(watching, "arrived", sometimes)
+    assert [each.number for each in watch_rounds(config(tmp_path), looks(nothing, nothing, nothing))] == [1]
+    assert "the bucket does not answer" in caplog.text
 
 
 def test_a_failed_round_ends_the_watching(tmp_path):
