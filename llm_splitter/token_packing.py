@@ -111,8 +111,11 @@ class TokenPacker:
             tokens = self._counted(chunks)
             is_good = self._is_before_an_over(chunks, tokens)
             opened, mended = self._following(opened, chunks, is_good)
-            rows += [chunks[is_good], mended]
-            counts += [tokens[is_good], self._counted(mended)]
+            rows.append(chunks[is_good])
+            counts.append(tokens[is_good])
+            if len(mended):
+                rows.append(mended)
+                counts.append(self._counted(mended))
         return self._in_order(_joined(rows), np.concatenate(counts))
 
     def _without_tokens(self) -> _Chunks:
