@@ -107,14 +107,15 @@ def _long_strings(line: bytes | bytearray) -> list[tuple[int, int]]:
 def _string_end(line: bytes | bytearray, start: int) -> int:
     """Where the quote stands that ends the string whose content begins at `start`."""
     end = line.find(b'"', start)
-    while end > start and line[end - 1] == _BACKSLASH and _is_escaped(line, start, end):
+    while end > start and line[end - 1] == _BACKSLASH and is_escaped(line, start, end):
         end = line.find(b'"', end + 1)
     if end < 0:
         raise json_error(f"unexpected end of data: the string that begins at byte {start - 1} of the line has no end")
     return end
 
 
-def _is_escaped(line: bytes | bytearray, start: int, position: int) -> bool:
+def is_escaped(line: bytes | bytearray, start: int, position: int) -> bool:
+    """Whether the quote at a position stands behind an odd number of backslashes, all of them from `start` on."""
     first = position
     while first > start and line[first - 1] == _BACKSLASH:
         first -= 1

@@ -1,5 +1,6 @@
 """JSON files that are an array, or whose objects span lines."""
 
+import gzip
 import json
 
 import pytest
@@ -30,10 +31,10 @@ def test_items_are_documents(tmp_path, content):
 
 
 def test_bad_items_fail_alone(tmp_path):
-    (tmp_path / "a.json").write_text('[{"text": "a"}, 1, [], {"text": 2}, {"text": "\\ud800"}]')
+    (tmp_path / "a.json").write_text('[{"text": "a"}, 1, [], {"text": 2}, oops, {"text": "b",}, {"text": "\\ud800"}]')
     outcome = read(tmp_path / "a.json")
     assert outcome.texts == ["a", "\ufffd"]
-    assert [failure.position for failure in outcome.failures] == ["item 1", "item 2", "item 3"]
+    assert [failure.position for failure in outcome.failures] == [f"item {number}" for number in range(1, 6)]
 
 
 @pytest.mark.parametrize(
@@ -51,10 +52,30 @@ def test_many_items(tmp_path):
     assert read(tmp_path / "a.json").texts == [str(n) for n in range(2500)]
 
 
-def test_a_file_past_the_limit_fails(tmp_path):
-    (tmp_path / "a.json").write_text(json.dumps([{"text": "a" * 100}]))
+def test_a_file_past_the_limit_is_read_item_by_item(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps([{"text": "a" * 100}] * 20))
+    assert read(tmp_path / "a.json", options(max_line_bytes=200)).texts == ["a" * 100] * 20
+
+
+@pytest.mark.parametrize("item", [json.dumps({"text": "a" * 100}), "1" * 101, '"' + "a" * 200])
+def test_the_file_is_lost_from_an_item_past_the_limit_on(tmp_path, item):
+    (tmp_path / "a.json").write_text(f'[{{"text": "before"}}, {item}, {{"text": "after"}}]')
     outcome = read(tmp_path / "a.json", options(max_line_bytes=50))
+    assert outcome.texts == ["before"]
+    assert outcome.failed == [("item 1", "ValueError")]
     assert "more than 50 bytes" in outcome.failures[0].message
+
+
+def test_a_damaged_stream_keeps_the_items_before_the_end(tmp_path):
+    texts = [f"{n * n * 7919:x}" * 20 for n in range(20_000)]
+    compressed = gzip.compress(json.dumps([{"text": text} for text in texts]).encode())
+    (tmp_path / "a.json.gz").write_bytes(compressed[: len(compressed) * 2 // 3])
+    outcome = read(tmp_path / "a.json.gz")
+    kept = len(outcome.texts)
+    assert kept > 5000
+    assert outcome.texts == texts[:kept]
+    assert [(failure.error, failure.scope) for failure in outcome.failures] == [("EOFError", "file")]
+    assert outcome.failures[0].position == f"item {kept}"
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"[\n]", b" [ [\n]\n]"])
