@@ -10,7 +10,10 @@ from pipeline.compression import BLOCK_BYTES
 from pipeline.long_strings import is_escaped
 
 _NO_GAP = re.compile(rb"[^\s,]")
-_STRUCTURE = re.compile(rb'["\[\]{}]')
+_STRUCTURE = {ord("{"): re.compile(rb'["{}]'), ord("["): re.compile(rb'["\[\]]'), ord('"'): re.compile(rb'"')}
+# An object without another in it, found in one go; the search goes no further than most are long.
+_FLAT = re.compile(rb'\{[^{}"]*(?:"[^"\\]*(?:\\.[^"\\]*)*"[^{}"]*)*\}', re.DOTALL)
+_FLAT_BYTES = 1 << 14
 _SCALAR_END = re.compile(rb"[\s,\]]")
 _OPEN_ARRAY, _CLOSE_ARRAY, _QUOTE = b'[]"'
 
@@ -18,7 +21,8 @@ _OPEN_ARRAY, _CLOSE_ARRAY, _QUOTE = b'[]"'
 def split_items(blocks: Iterable[bytes], most_bytes: int) -> Iterator[bytearray]:
     """The items of arrays, and the values outside of them, as they are written.
 
-    Only brackets and quotes are looked at: whether an item is JSON shows when it is parsed.
+    Only quotes and the kind of bracket that an item begins with are looked at: whether it is JSON shows when it is
+    parsed.
 
     Args:
         blocks: The bytes of a file.
@@ -78,12 +82,19 @@ class _Scanner:
         return item
 
     def _item_end(self) -> int:
-        if not _STRUCTURE.match(self._data, self._start):
+        flat = _end_of(_FLAT, self._data, self._start, self._start + _FLAT_BYTES)
+        if flat is not None:
+            return flat
+        structure = _STRUCTURE.get(self._data[self._start])
+        if structure is None:
             end = self._search(_SCALAR_END, self._start + 1)
             return len(self._data) if end is None else end
+        return self._structure_end(structure)
+
+    def _structure_end(self, structure: re.Pattern[bytes]) -> int:
         position, depth = self._start, 0
         while True:
-            found = self._search(_STRUCTURE, position)
+            found = self._search(structure, position)
             if found is None:
                 raise ValueError("the item has no end")
             if self._data[found] == _QUOTE:
@@ -91,7 +102,7 @@ class _Scanner:
             else:
                 position = found + 1
                 depth += 1 if self._data[found] in b"[{" else -1
-            if depth <= 0:
+            if depth == 0:
                 return position
 
     def _string_end(self, start: int) -> int:
@@ -127,3 +138,8 @@ class _Scanner:
 def _start_of(pattern: re.Pattern[bytes], data: bytearray, position: int) -> int | None:
     found = pattern.search(data, position)  # as long as it is there, no bytes can be added
     return found.start() if found else None
+
+
+def _end_of(pattern: re.Pattern[bytes], data: bytearray, start: int, end: int) -> int | None:
+    found = pattern.match(data, start, end)  # as above
+    return found.end() if found else None

@@ -34,7 +34,7 @@ def test_objects_one_after_the_other(records, size):
     assert [json.loads(item) for item in split_items(blocks, 1 << 20)] == records
 
 
-@pytest.mark.parametrize("content", [b"[", b"[1, 2", b'[{"a": 1', b'["a', b'["a\\\\\\"', b"[[1]", b'{"a": "}"'])
+@pytest.mark.parametrize("content", [b"[", b"[1, 2", b'[{"a": 1', b'["a', b'["a\\\\\\"', b"[[1]", b'{"a": "}"', b"{]"])
 @pytest.mark.parametrize("size", [1, 100])
 def test_what_has_no_end(content, size):
     with pytest.raises(ValueError, match=r"has no end|is not closed"):
@@ -46,8 +46,8 @@ def test_what_has_no_end(content, size):
     [
         (b"]", [b"]"]),
         (b"}", [b"}"]),
-        (b"1]2", [b"1", b"]", b"2"]),
-        (b"{]", [b"{]"]),
+        (b"1]2", [b"1", b"]2"]),
+        (b"{]}[}]", [b"{]}", b"}"]),
         (b"[}]]", [b"}", b"]"]),
         (b"\xff\\ x", [b"\xff\\", b"x"]),
     ],
