@@ -106,7 +106,7 @@ class ReadDocuments(beam.PTransform[Any, Any]):
 
 
 class _ListFiles(beam.PTransform[Any, Any]):
-    """Patterns -> the files that they name, each once, spread over the workers.
+    """Patterns -> the files that they name, each once.
 
     They are listed again where the job runs: in its graph the files of a large corpus would be too much for a runner
     to take.
@@ -118,10 +118,7 @@ class _ListFiles(beam.PTransform[Any, Any]):
 
     def expand(self, pipeline: Any) -> PCollection[InputFile]:
         files: PCollection[InputFile] = (
-            pipeline
-            | "Patterns" >> beam.Create([self._patterns])
-            | "Match" >> beam.FlatMap(list_again, self._format)
-            | "Spread files" >> beam.Reshuffle()
+            pipeline | "Patterns" >> beam.Create([self._patterns]) | "Match" >> beam.FlatMap(list_again, self._format)
         )
         return files
 
@@ -188,6 +185,8 @@ def _resolve(
 def _read(files: PCollection[InputFile], options: ReadOptions, error_handler: Any) -> Any:
     outputs = (
         files
+        | "Spread files"
+        >> beam.Reshuffle()  # planning reads a footer or counts lines: those of one pattern side by side
         | "Plan units" >> beam.FlatMap(plan_file, options)
         | "Spread units" >> beam.Reshuffle()
         | "Read" >> beam.ParDo(_ReadUnits(options)).with_outputs(FAILURES, COUNTS, main=DOCUMENTS)

@@ -55,7 +55,7 @@ def test_reading_chunking_and_writing_are_one_stage(graph):
 def test_only_units_are_shuffled_and_no_document_is(graph):
     grouped = [step for step in grouping_steps(graph) if step.endswith("/GroupByKey")]
     assert grouped == [
-        "Read/List files/Spread files/ReshufflePerKey/GroupByKey",  # paths, to plan them side by side
+        "Read/Spread files/ReshufflePerKey/GroupByKey",  # paths, to plan them side by side
         "Read/Spread units/ReshufflePerKey/GroupByKey",  # what is to be read: paths and row groups
         "Write/Add counts/CombinePerKey/GroupByKey",  # sums
         "Write/List shards/CombinePerKey/GroupByKey",  # what was written: a record for each file

@@ -17,6 +17,7 @@ from pipeline.formats import ReadUnit
 from pipeline.input_files import match_files
 from pipeline.read import ReadAllDocuments, ReadDocuments, read_documents
 from pipeline.schemas import FAILURE_SCHEMA, document_schema
+from tests.graphs import fused_stages
 
 
 @pytest.fixture
@@ -77,6 +78,16 @@ def test_paths_as_elements(folder):
     with TestPipeline() as pipeline:
         paths = pipeline | beam.Create([f"{folder}/*.parquet", f"{folder}/b.jsonl"])
         check(paths | ReadAllDocuments(), folder)
+
+
+def test_files_of_one_pattern_are_planned_on_any_worker():
+    pipeline = TestPipeline()
+    pipeline | beam.Create(["docs/*"]) | ReadAllDocuments()
+    stages = fused_stages(pipeline.to_runner_api())
+    [listing] = [steps for steps in stages if "ReadAllDocuments/List files" in steps]
+    [planning] = [steps for steps in stages if "ReadAllDocuments/Plan units" in steps]
+    [reading] = [steps for steps in stages if "ReadAllDocuments/Read/ParDo(_ReadUnits)" in steps]
+    assert listing != planning != reading != listing
 
 
 def test_a_path_that_matches_nothing_is_a_failure_when_it_arrives_as_an_element(folder):
