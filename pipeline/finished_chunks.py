@@ -11,7 +11,8 @@ from apache_beam.pvalue import PCollection
 
 from pipeline import folders
 from pipeline.chunk_files import open_chunk_file
-from pipeline.manifest import MANIFEST_NAME, parse_manifest
+from pipeline.earlier_outputs import ROUND_FILES
+from pipeline.manifest import MANIFEST_NAME, Manifest, parse_manifest
 from pipeline.table_coder import TABLE
 
 
@@ -25,6 +26,8 @@ class ReadChunks(beam.PTransform[Any, Any]):
 
     Attributes:
         schema: The schema of the rows, which says how they were made.
+        is_round: Whether the folder is one of the rounds of `watch`, which hold some of the documents each.
+        failures: How many failures the job had.
 
     Raises:
         ValueError: If the folder holds no finished output, or one in JSON Lines, which has no schema.
@@ -33,6 +36,8 @@ class ReadChunks(beam.PTransform[Any, Any]):
     def __init__(self, folder: str) -> None:
         super().__init__()
         self._paths = chunk_paths(folder)
+        self.is_round = folders.exists(folders.join(folder, ROUND_FILES))
+        self.failures = finished_manifest(folder).counters["failures"]
         schema = open_chunk_file(self._paths[0]).schema
         if schema is None:
             raise ValueError(
@@ -53,8 +58,8 @@ class ReadChunks(beam.PTransform[Any, Any]):
         return tables
 
 
-def chunk_paths(folder: str) -> list[str]:
-    """The chunk files of a finished output.
+def finished_manifest(folder: str) -> Manifest:
+    """The manifest of a finished output.
 
     Raises:
         ValueError: If there is no finished output.
@@ -63,8 +68,16 @@ def chunk_paths(folder: str) -> list[str]:
     if not folders.exists(path):
         raise ValueError(f"{folder!r} holds no finished output: there is no {MANIFEST_NAME}; run the job first")
     with folders.open_file(path) as file:
-        manifest = parse_manifest(file.read())
-    names = [file.name for file in manifest.files if file.name.startswith("chunks-")]
+        return parse_manifest(file.read())
+
+
+def chunk_paths(folder: str) -> list[str]:
+    """The chunk files of a finished output.
+
+    Raises:
+        ValueError: If there is no finished output.
+    """
+    names = [file.name for file in finished_manifest(folder).files if file.name.startswith("chunks-")]
     return [folders.join(folder, name) for name in names]
 
 

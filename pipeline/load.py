@@ -74,6 +74,11 @@ class Load:
         self.config = config
         self.database = config.database or DatabaseSettings.model_validate({})
         self._from_chunks = None if chunks is None else ReadChunks(chunks)
+        if self.database.retire and self._from_chunks is not None and self._from_chunks.is_round:
+            raise ValueError(
+                f"retire: {chunks!r} is a round of `watch` and holds only what had arrived, so that the documents of "
+                "other rounds would be retired; load it with --no-retire"
+            )
         self._embedding = _embedding(self.database)
         self.dimension = self.database.dimension or (self._embedding.dimension() if self._embedding else None)
         if self._from_chunks is None:
@@ -112,7 +117,7 @@ class Load:
         failures = tables | "List failures" >> beam.CombineGlobally(ToListCombineFn())
         counts = done.counts | "Join counts" >> beam.Flatten() | "Add counts" >> beam.CombineGlobally(add_counts)
         finished: PCollection[str] = failures | "Finish" >> beam.Map(
-            finish_load, AsSingleton(counts), self.target, report, self.database.retire
+            finish_load, AsSingleton(counts), self.target, report, self.database.retire, is_complete=self._is_complete
         ).with_output_types(str)
         return finished
 
@@ -125,6 +130,11 @@ class Load:
         done.failures.extend([documents.failures, chunks.failures])
         done.counts.extend([documents.counts, fresh.counts, chunks.counts])
         return chunks.chunks, {"empty": chunks.empty}
+
+    @property
+    def _is_complete(self) -> bool:
+        """Whether no document failed before its rows came here."""
+        return self._from_chunks is None or not self._from_chunks.failures
 
     def _schema(self) -> pa.Schema:
         return self._chunk.schema if self._from_chunks is None else self._from_chunks.schema

@@ -44,15 +44,30 @@ class LoadReport:
 
 
 def finish_load(
-    failures: Sequence[pa.Table], counts: Mapping[str, int], target: Target, report: str, retire: bool
+    failures: Sequence[pa.Table],
+    counts: Mapping[str, int],
+    target: Target,
+    report: str,
+    retire: bool,
+    *,
+    is_complete: bool = True,
 ) -> str:
     """Retire what is gone from the input, and write report and failures; the path of the report.
 
     Nothing is retired if anything failed: a file that could not be read is not a file of deleted documents.
+
+    Args:
+        failures: Of the load.
+        counts: Sums over its steps.
+        target: The database.
+        report: Where the report goes.
+        retire: Whether documents that were not met are retired.
+        is_complete: Whether what was loaded are all documents, none of which failed before.
     """
     rows = pa.concat_tables([FAILURE_SCHEMA.empty_table(), *failures])
+    keep = retire and (rows.num_rows > 0 or not is_complete)
     retired = 0
-    if retire and not rows.num_rows:
+    if retire and not keep:
         work = partial(retire_unseen, layout=target.layout, corpus=target.settings.corpus, run=target.settings.run)
         retired = Session(target.address).run(work)
     folder = folders.parent(report)
@@ -61,7 +76,7 @@ def finish_load(
     _write(
         report,
         orjson.dumps(
-            asdict(LoadReport(all_counts, rows.num_rows, folder, retire and rows.num_rows > 0)),
+            asdict(LoadReport(all_counts, rows.num_rows, folder, keep)),
             option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE,
         ),
     )

@@ -86,6 +86,25 @@ def test_chunk_files_of_a_finished_job(place, database, connection, namespace):
     assert sorted(rows) == sorted(zip(written["chunk_id"].to_pylist(), written["text"].to_pylist(), strict=True))
 
 
+def test_what_failed_before_its_rows_were_loaded_is_not_retired(place, database, capsys):
+    assert load(*database, "--retire") == ExitCode.FINE
+    (place / "samples/stories.parquet").write_bytes(b"PAR1 and no more")
+    job = ["configs/pgvector.yaml", "--input", "samples/*.parquet", "--input", "samples/notes.jsonl"]
+    assert main(["run", *job, "--quiet"]) == ExitCode.FINE
+    capsys.readouterr()
+    assert main(["load", *job, "--chunks", "out/pgvector", "--retire", *database]) == ExitCode.FINE
+    assert counts(place)[3] == 0
+    assert "nothing was retired" in capsys.readouterr().out
+
+
+def test_a_round_of_files_retires_nothing(place, database, capsys):
+    assert main(["run", "configs/pgvector.yaml", "--quiet"]) == ExitCode.FINE
+    (place / "out/pgvector/files.json").write_text("{}")
+    assert load("--chunks", "out/pgvector", *database, "--retire") == ExitCode.WRONG_SETTINGS
+    assert "'out/pgvector' is a round of `watch`" in capsys.readouterr().err
+    assert load("--chunks", "out/pgvector", *database, "--no-retire") == ExitCode.FINE
+
+
 def test_searching_shows_the_passage_in_its_document(place, database, capsys):
     load(*database)
     assert (

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,8 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline import watching
+from pipeline.__main__ import main
 from pipeline.build import run_job
 from pipeline.config import JobConfig
+from pipeline.exit_codes import ExitCode
 from pipeline.watching import arrived, finished_files, watch_rounds
 
 
@@ -217,39 +221,81 @@ def test_a_failed_round_ends_the_watching(tmp_path):
     assert only.result.exit_code == 3
 
 
+@contextmanager
+def watch_command(tmp_path, *arguments):
+    """The command as it runs; it is stopped at the end if it has not been."""
+    command = [sys.executable, "-m", "pipeline", "watch", *arguments, "--every", "0.3"]
+    command += ["--input", f"{tmp_path}/inbox/*.jsonl", "--output", str(tmp_path / "out")]
+    command += ["--id-column", "id", "--splitter", "words", "--chunk-size", "3"]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        yield running
+    finally:
+        running.kill()
+        running.communicate()
+
+
+def stopped(running):
+    """What the command has said, once Ctrl-C has ended it."""
+    running.send_signal(signal.SIGINT)
+    said = running.communicate(timeout=60)[1]
+    assert running.returncode == 0, said
+    return [line for line in said.splitlines() if "round" in line or "stopped" in line]
+
+
 @pytest.mark.slow
 def test_the_command_takes_files_while_it_runs_and_stops_at_ctrl_c(tmp_path):
     inbox = tmp_path / "inbox"
     put(inbox, "first.jsonl", "one two three four")
-    command = [
-        sys.executable,
-        "-m",
-        "pipeline",
-        "watch",
-        "--input",
-        f"{inbox}/*.jsonl",
-        "--output",
-        str(tmp_path / "out"),
-    ]
-    command += ["--id-column", "id", "--splitter", "words", "--chunk-size", "3", "--every", "0.3"]
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
+    with watch_command(tmp_path) as running:
         wait_for(tmp_path / "out" / "round-00001" / "manifest.json")
         put(inbox, "second.jsonl", "five six", "seven")
         wait_for(tmp_path / "out" / "round-00002" / "manifest.json")
-        running.send_signal(signal.SIGINT)
-        said = running.communicate(timeout=30)[1]
-    finally:
-        running.kill()
-    assert running.returncode == 0, said
-    assert [line for line in said.splitlines() if "round" in line or "stopped" in line] == [
-        f"llm-splitter: round 1: 1 file, 1 document, 2 chunks, 0 failures -> {tmp_path}/out/round-00001",
-        f"llm-splitter: round 2: 1 file, 2 documents, 2 chunks, 0 failures -> {tmp_path}/out/round-00002",
-        "llm-splitter: stopped",
-    ]
+        assert stopped(running) == [
+            f"llm-splitter: round 1: 1 file, 1 document, 2 chunks, 0 failures -> {tmp_path}/out/round-00001",
+            f"llm-splitter: round 2: 1 file, 2 documents, 2 chunks, 0 failures -> {tmp_path}/out/round-00002",
+            "llm-splitter: stopped",
+        ]
     run_job(config(tmp_path, "batch"))
     assert rows(tmp_path / "out") == rows(tmp_path / "batch")
     assert not list((tmp_path / "out").glob("**/.*"))
+
+
+def load_round(tmp_path, number, namespace):
+    """`llm-splitter load` of a round, into the database that the environment names."""
+    folder = tmp_path / "out" / f"round-{number:05}"
+    wait_for(folder / "manifest.json")
+    place = ["--output", str(tmp_path / "loads"), "--table-schema", namespace]
+    assert main(["load", "--quiet", "--chunks", str(folder), "--input", "unused", *place]) == ExitCode.FINE
+    return Counter(json.loads((tmp_path / "loads" / "load" / "report.json").read_text())["counts"])
+
+
+@pytest.mark.slow
+def test_rounds_are_loaded_as_they_come(tmp_path, server, connection, namespace, monkeypatch):
+    """Files arrive, one bad and one that changes, while the watch runs, is stopped and is started again."""
+    monkeypatch.setenv("LLM_SPLITTER_DATABASE_URL", server._url())
+    inbox = tmp_path / "inbox"
+    put(inbox, "a.jsonl", "one two three four", "five")
+    with watch_command(tmp_path) as running:
+        assert load_round(tmp_path, 1, namespace)["documents_new"] == 2
+        (inbox / "bad.jsonl").write_text("{bad")
+        assert load_round(tmp_path, 2, namespace)["documents_new"] == 0
+        put(inbox, "b.jsonl", *["w " * number for number in range(1, 400)])
+        stopped(running)  # before b.jsonl is taken, or when it has been: a round is whole or not there
+    put(inbox, "a.jsonl", "one two three four", "five and six seven eight")
+    with watch_command(tmp_path) as running:
+        loaded = load_round(tmp_path, 3, namespace)
+        if not loaded["documents_changed"]:
+            loaded += load_round(tmp_path, 4, namespace)
+        stopped(running)
+    assert [loaded[f"documents_{outcome}"] for outcome in ("new", "changed", "unchanged")] == [399, 1, 1]
+    run_job(config(tmp_path, "batch"))
+    names = ["chunk_id", "doc_id", "chunk_index", "start", "end", "text", "text_hash", "doc_hash"]
+    columns = ", ".join(f'"{name}"' for name in names)
+    found = connection.execute(f'SELECT {columns} FROM "{namespace}".chunks').fetchall()
+    batch = sorted(tuple(row[name] for name in names) for row in rows(tmp_path / "batch"))
+    assert sorted(found) == batch
+    assert load_round(tmp_path, 1, namespace)["documents_changed"] == 1  # an earlier round: what is loaded last stays
 
 
 def wait_for(path, seconds=90):
