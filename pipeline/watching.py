@@ -89,8 +89,10 @@ def check_watch(config: JobConfig) -> None:
     prepared_options(config)
     check_file_systems("input", config.input)
     first = tuple(sorted(arrived(config, {})))
-    job = config.model_copy(update={"input": first or config.input})
-    Job(job, expect_input=bool(first) and not counted_rounds(config.output))
+    if first and not counted_rounds(config.output):
+        Job(config.model_copy(update={"input": first}))
+    else:
+        Job(_with_strings(config), expect_input=False)
 
 
 def _look(config: JobConfig, done: Mapping[str, Version]) -> dict[str, Version]:
@@ -136,8 +138,23 @@ def _run(config: JobConfig, files: Mapping[str, Version]) -> Round:
     folder = folders.join(config.output, f"round-{number:05}")
     _write_files(folder, files)
     job = config.model_copy(update={"input": tuple(sorted(files)), "output": folder})
-    result = run_job(job, expect_input=False)
-    return Round(number, folder, files, result)
+    return Round(number, folder, files, _run_job(job))
+
+
+def _run_job(job: JobConfig) -> JobResult:
+    try:
+        return run_job(job, expect_input=False)
+    except ValueError:
+        # settings are known to be right, so this is a type found in the files that cannot be written; as strings,
+        # such values are failures, and documents without them are chunked
+        return run_job(_with_strings(job), expect_input=False)
+
+
+def _with_strings(config: JobConfig) -> JobConfig:
+    """The job, with metadata columns that have no type as strings."""
+    return config.model_copy(
+        update={"metadata_columns": {name: kind or "string" for name, kind in config.metadata_columns.items()}}
+    )
 
 
 def _write_files(folder: str, files: Mapping[str, Version]) -> None:

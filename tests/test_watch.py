@@ -110,13 +110,23 @@ def test_a_stop_before_a_round_is_published_loses_and_doubles_nothing(tmp_path, 
 
 def write(path, content):
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(content) if isinstance(content, bytes) else pq.write_table(content, path)
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif path.suffix == ".parquet":
+        pq.write_table(content, path)
+    else:
+        with pa.ipc.new_file(path, content.schema) as writer:
+            writer.write_table(content)
 
 
 BAD_FILES = {
     "no Parquet": ("bad.parquet", b"PAR1 and no more"),
     "no column of that name": ("bad.parquet", pa.table({"id": ["x"], "body": ["no text"]})),
     "a column of another type": ("bad.parquet", pa.table({"id": ["x"], "text": [5]})),
+    "metadata that no file can hold": (
+        "bad.arrow",
+        pa.table({"id": ["x"], "text": ["two"], "lang": pa.array([pa.MonthDayNano([1, 1, 1])])}),
+    ),
     "no JSON": ("bad.jsonl", b"{bad"),
     "no field of that name": ("bad.jsonl", b'{"id": "x", "body": "no text"}'),
     "no header": ("bad.csv", b"\n\n"),
@@ -130,7 +140,7 @@ def test_bad_files_are_failures_of_their_round_and_the_watching_goes_on(tmp_path
     """Also where they are all of a round; and a watch that is started anew does not stumble over them again."""
     inbox = tmp_path / "inbox"
     put(inbox, "a.jsonl", "one")
-    job = config(tmp_path).model_copy(update={"input": (f"{inbox}/*",)})
+    job = config(tmp_path).model_copy(update={"input": (f"{inbox}/*",), "metadata_columns": {"lang": None}})
     actions = [nothing, lambda: write(inbox / name, content), nothing, lambda: put(inbox, "b.jsonl", "two"), nothing]
     rounds = list(watch_rounds(job, looks(*actions)))
     assert [each.result.counters["documents_chunked"] for each in rounds] == [1, 0, 1]
