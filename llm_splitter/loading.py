@@ -5,7 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.util
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError  # in Python 3.10 not yet the other
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,6 +24,8 @@ from llm_splitter.tokenizers import (
     TiktokenEngine,
     Tokenizer,
 )
+
+_DOWNLOAD_SECONDS = 60.0  # for two megabytes; tiktoken itself waits as long as the network does, which may be minutes
 
 
 def load_encoding(name: str, engine: EngineName = "auto", rank_file: str | Path | None = None) -> Tokenizer:
@@ -97,16 +104,41 @@ def _tiktoken_ranks(encoding: Encoding) -> dict[bytes, int]:
     import tiktoken  # noqa: PLC0415 - only where no wheel carries the vocabulary
 
     try:
-        ranks: dict[bytes, int] = tiktoken.get_encoding(encoding.name)._mergeable_ranks
+        loaded: Any = _within(_DOWNLOAD_SECONDS, partial(tiktoken.get_encoding, encoding.name))
     except Exception as error:  # tiktoken lets through whatever its download raises
         raise ValueError(
             f"cannot load the vocabulary of {encoding.name!r}: it is neither in an installed package nor in "
-            f"tiktoken's cache, and downloading it failed ({type(error).__name__}). Ways out: set "
+            f"tiktoken's cache, and downloading it failed ({_reason(error)}). Ways out: set "
             "TIKTOKEN_CACHE_DIR to a folder that tiktoken has filled, name a rank file "
             f"(splitter '/path/to/{encoding.vocabulary}.tiktoken'), or an encoding that quicktok-v1 carries "
             f"({', '.join(_in_quicktok())})"
         ) from error
+    ranks: dict[bytes, int] = loaded._mergeable_ranks
     return ranks
+
+
+def _within(seconds: float, work: Callable[[], Any]) -> Any:
+    """What a function gives, or raises; after so many seconds nobody waits for it any longer.
+
+    Raises:
+        TimeoutError: It took longer.
+    """
+    future: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+            future.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return future.result(seconds)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, (TimeoutError, FutureTimeoutError)):
+        return f"it took more than {_DOWNLOAD_SECONDS:g} seconds"
+    return type(error).__name__
 
 
 def _in_quicktok() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import socket
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -188,6 +189,18 @@ def test_an_encoding_that_cannot_be_loaded_names_the_ways_out(name, no_network):
         Chunker(by_name(name))
     for way_out in ("TIKTOKEN_CACHE_DIR", f"{ENCODINGS[name].vocabulary}.tiktoken", "cl100k_base", "o200k_base"):
         assert way_out in str(caught.value)
+
+
+def test_a_download_that_does_not_end_is_given_up(monkeypatch):
+    monkeypatch.setattr(loading, "_DOWNLOAD_SECONDS", 0.1)
+    ended = threading.Event()
+    monkeypatch.setattr(tiktoken, "get_encoding", lambda name: ended.wait(60))
+    with pytest.raises(
+        ValueError, match=r"downloading it failed \(it took more than 0.1 seconds\).*TIKTOKEN_CACHE_DIR"
+    ):
+        Chunker(by_name("p50k_base"))
+    assert not ended.is_set()
+    ended.set()
 
 
 def test_without_quicktok_the_message_names_the_ways_out_too(no_network, without_quicktok):
