@@ -27,6 +27,7 @@ from pipeline.documents import DocumentColumns, ReadOptions
 from pipeline.join_pieces import JoinPieces, Piece
 from pipeline.messages import Message, documents_from_messages
 from pipeline.pgvector import WriteToPgvector
+from pipeline.postgres.document_sets import join_pieces
 from pipeline.read_messages import BatchLimits, ReadMessages
 from pipeline.table_ends import End, with_end
 from tests.postgres import make_table, rows_of, version
@@ -235,6 +236,17 @@ def test_pieces_that_do_not_say_how_they_end_wait_a_while(windows):
     stream = Stream().add_elements(pieces_at(5, UNKNOWN[0])).add_elements(pieces_at(5, UNKNOWN[1]))
     late = stream.advance_processing_time(2_000_000_000).add_elements(pieces_at(6, UNKNOWN[1]))
     joined(ending(late), ["1 2 3 4"], ["a"], windows)
+
+
+@pytest.mark.parametrize("windows", [MINUTES, GlobalWindows()], ids=["minutes", "none"])
+def test_pieces_wait_in_states_and_timers_as_other_runners_keep_them(windows):
+    """The runner for local jobs plays no streams, but speaks to steps as distributed runners do."""
+    pieces = [("a", PIECES[2]), ("b", version("b", "x ", "y")), ("a", PIECES[0]), ("a", PIECES[1])]
+    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
+        timed = pipeline | beam.Create(at(5, *pieces)) | beam.Map(lambda each: each).with_output_types(Piece)
+        together = JoinPieces._waited_for(timed | beam.WindowInto(windows))
+        texts = together | beam.Map(lambda found: "".join(join_pieces(found).column("text").to_pylist()))
+        assert_that(texts, equal_to(["1 2 3 4", "x y"]))
 
 
 @pytest.mark.slow
