@@ -33,6 +33,7 @@ OnError: TypeAlias = Literal["raise", "collect"]
 
 _GROUP_BYTES = 1 << 22
 _GROUPS_AHEAD = 2
+_FEW_GROUPS = 3  # a job works on several such batches side by side, and then a thread more gets in the way
 
 
 def split_built_in(name: str, batch: TextBatch, options: SplitOptions, _: OnError) -> tuple[Boundaries, Errors]:
@@ -92,9 +93,9 @@ def split_tokens(
 
 
 def _encode_ahead(tokenizer: Tokenizer, groups: list[TextBatch]) -> Iterator[tuple[TextBatch, Callable[[], Any]]]:
-    """Each group with what gives its encoded tokens; while it is worked on the next ones are being encoded."""
-    if len(groups) == 1:  # starting a thread takes longer than encoding most single texts
-        yield groups[0], partial(tokenizer.encode, groups[0])
+    """Each group with what gives its encoded tokens; of many, the next ones are encoded while it is worked on."""
+    if len(groups) <= _FEW_GROUPS:
+        yield from ((group, partial(tokenizer.encode, group)) for group in groups)
         return
     with ThreadPoolExecutor(1) as pool:
         pending = deque(pool.submit(tokenizer.encode, group) for group in groups[:_GROUPS_AHEAD])

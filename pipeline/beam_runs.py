@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import logging
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
 from apache_beam.runners.runner import create_runner
 
 _WORKERS_FLAG = "--direct_num_workers"
+_SWITCH_SECONDS = 0.0002
 
 MOST_WORKERS = 4
 """Bundles that a local job works on at a time: with some more cores the tokenizer's own threads use them all, and
@@ -85,3 +87,17 @@ def quiet_beam() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
+
+
+@contextmanager
+def prompt_threads() -> Iterator[None]:
+    """Let threads that leave Python for a moment, to hash or to encode, soon come back.
+
+    By default another thread may keep them waiting for five milliseconds, hundreds of times as long as a chunk takes.
+    """
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)

@@ -13,7 +13,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, StandardOption
 from apache_beam.pvalue import PCollection
 
 from pipeline import folders
-from pipeline.beam_runs import is_local_runner, pipeline_options, quiet_beam, runner_of
+from pipeline.beam_runs import is_local_runner, pipeline_options, prompt_threads, quiet_beam, runner_of
 from pipeline.chunk import ChunkDocuments
 from pipeline.config import DocumentSettings, JobConfig
 from pipeline.counters import LIVE
@@ -142,7 +142,7 @@ def run_job(config: JobConfig, *, beam_args: Sequence[str] = (), expect_input: b
     job = Job(config, expect_input=expect_input)
     LIVE.clear()
     try:
-        with quiet_beam():
+        with quiet_beam(), prompt_threads():
             _run(job, options)
     except Exception as error:
         with suppress(Exception):  # where writing failed, clearing up may fail as well

@@ -13,7 +13,7 @@ import pyarrow as pa
 from apache_beam.pvalue import AsSingleton, PCollection
 from apache_beam.transforms.combiners import ToListCombineFn
 
-from pipeline.beam_runs import pipeline_options, quiet_beam, runner_of
+from pipeline.beam_runs import pipeline_options, prompt_threads, quiet_beam, runner_of
 from pipeline.build import read_step
 from pipeline.chunk import ChunkDocuments
 from pipeline.config import JobConfig
@@ -166,7 +166,7 @@ def run_load(config: JobConfig, *, chunks: str | None = None, beam_args: Sequenc
     path = LoadReport.path_in(config.output)
     LIVE.clear()
     try:
-        with quiet_beam(), beam.Pipeline(runner_of(options), options=options) as pipeline:
+        with quiet_beam(), prompt_threads(), beam.Pipeline(runner_of(options), options=options) as pipeline:
             load.build(pipeline, path)
     except Exception as error:
         if is_interrupt(error):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 from apache_beam.options.pipeline_options import DirectOptions, PortableOptions
 
-from pipeline.beam_runs import pipeline_options
+from pipeline.beam_runs import pipeline_options, prompt_threads
 from pipeline.build import run_job
 from pipeline.config import JobConfig
 
@@ -47,3 +48,10 @@ def test_workers_elsewhere_need_paths_that_they_understand(setting):
     config = JobConfig(**{**paths, setting: "docs"}, beam_options=["--runner=PortableRunner", "--job_endpoint=x:1"])
     with pytest.raises(ValueError, match=f"^{setting}: 'docs' would mean another place .*/docs' if they share"):
         run_job(config)
+
+
+def test_threads_switch_sooner_only_while_a_job_runs():
+    before = sys.getswitchinterval()
+    with prompt_threads():
+        assert sys.getswitchinterval() < before / 10
+    assert sys.getswitchinterval() == before

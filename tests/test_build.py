@@ -145,6 +145,16 @@ def test_a_run_again_replaces_the_output_with_the_same_rows(corpus, tmp_path):
     assert files != set(content_of(output))
 
 
+def test_both_engines_write_the_same_bytes(corpus, tmp_path):
+    written = []
+    for engine in ("quicktok", "tiktoken"):
+        run_job(config(corpus, tmp_path / engine, engine=engine), beam_args=["--direct_num_workers=1"])
+        content = content_of(tmp_path / engine)
+        written.append({name: content[name] for name in content if name.endswith(".parquet")})
+    assert written[0] == written[1]
+    assert {name.split("-")[0] for name in written[0]} == {"chunks", "failures"}
+
+
 def test_without_text(corpus, tmp_path):
     run_job(config(corpus, tmp_path / "full"))
     run_job(config(corpus, tmp_path / "bare", text=False))
