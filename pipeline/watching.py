@@ -59,11 +59,15 @@ def watch_rounds(config: JobConfig, wait: Callable[[], bool]) -> Iterator[Round]
         wait: Called between two looks; returns whether to look again.
 
     Raises:
-        ValueError: If a setting cannot be worked with, which is known before the first look; to that belongs a
+        ValueError: If a setting cannot be worked with, which is told before the first round; to that belongs a
             column that none of the files has which are there at first.
         OSError: If the input cannot be listed at first.
     """
     check_watch(config)
+    return _rounds(config, wait)
+
+
+def _rounds(config: JobConfig, wait: Callable[[], bool]) -> Iterator[Round]:
     done = finished_files(config.output)
     before = arrived(config, done)
     while wait():

@@ -34,7 +34,8 @@ def watch_command(
     """Chunk documents as their files arrive, until stopped with Ctrl-C.
 
     The output folder gets a folder for each round of files, round-00001 and so on, each complete. Started again,
-    it goes on where it stopped. A file is taken when it has not changed from one look to the next.
+    it goes on where it stopped. A file is taken when it has not changed from one look to the next. One that cannot
+    be read is a failure of its round; the watch ends when a round has more of them than max_failures.
 
     Try it:
 
@@ -56,8 +57,9 @@ def _watch(job: JobConfig, every: float, stopped: threading.Event) -> int:
     # Beam takes seconds to load, which help and wrong settings should not have to wait for.
     from pipeline.watching import watch_rounds  # noqa: PLC0415
 
+    rounds = watch_rounds(job, lambda: not stopped.wait(every))
     _say(f"watching {', '.join(job.input)}; stop with Ctrl-C")
-    for each in watch_rounds(job, lambda: not stopped.wait(every)):
+    for each in rounds:
         _say(_line(each))
         if each.result.manifest is None:
             return each.result.exit_code
