@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import string
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +13,16 @@ import cyclopts
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.corpus import documents, size_of, write_parquet
+from benchmarks.corpus import MB, documents, size_of, write_parquet
 from benchmarks.processes import job_arguments, run_python
 from benchmarks.tables import show
 
 LIMIT_MB = 1000
+DENSE = {
+    "letters and digits": string.ascii_letters + string.digits,
+    "Han characters": "".join(map(chr, range(0x4E00, 0x9FA5))),
+    "emoji": "".join(map(chr, range(0x1F300, 0x1F64F))),
+}
 
 
 def main(
@@ -23,6 +30,7 @@ def main(
     corpus: Path | None = None,
     megabytes: float = 300,
     document_megabytes: float = 20,
+    line_megabytes: float = 100,
     scratch: Path | None = None,
 ) -> None:
     """Print a table of peaks.
@@ -31,6 +39,8 @@ def main(
         corpus: Folder with Parquet or text files; by default Python's own library.
         megabytes: Size of the text.
         document_megabytes: Size of a large document.
+        line_megabytes: Size of one JSON line: of the corpus, and of characters drawn from one range, without a space
+            or a stop, of which each takes a token or more.
         scratch: Folder for input and output; by default a temporary one.
     """
     texts = documents(corpus, megabytes)
@@ -42,11 +52,22 @@ def main(
         "JSON Lines, one file": (texts, _json_lines),
         f"documents of {document_megabytes:g} MB, one row group": (big, _one_row_group),
     }
+    for name, text in _lines(corpus, line_megabytes).items():
+        inputs[f"one JSON line of {line_megabytes:g} MB, {name}"] = ([text], _json_lines)
     rows = []
     for name, (given, write) in inputs.items():
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
             rows.append(_row(name, given, write(Path(folder) / "input", given), Path(folder)))
     show("Peak memory of the job", ("input", "text MB", "with text: MB", "text-free: MB", f"below {LIMIT_MB} MB"), rows)
+
+
+def _lines(corpus: Path | None, megabytes: float) -> dict[str, str]:
+    lines = {"mixed": "".join(documents(corpus, megabytes))}
+    generator = random.Random(1)
+    for name, characters in DENSE.items():
+        some = "".join(generator.choices(characters, k=100_000))
+        lines[name] = some * int(megabytes * MB / len(some.encode()) + 1)
+    return lines
 
 
 def _row(name: str, texts: list[str], pattern: Path, root: Path) -> tuple[str, ...]:

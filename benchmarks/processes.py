@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,12 +24,14 @@ class Run:
 
     Attributes:
         cost: From start to end, the interpreter's start included.
-        peak_bytes: The most memory that it held (resident set).
+        peak_bytes: The most memory that it held, or one of the processes that it started (resident set).
+        total_bytes: The most that all of them held together, pages that they share counted for each.
         output: What it printed.
     """
 
     cost: Cost
     peak_bytes: int
+    total_bytes: int
     output: str
 
 
@@ -39,11 +41,11 @@ def run_python(*arguments: str) -> Run:
     Raises:
         RuntimeError: If it ends with an error; the end of what it wrote is in the message.
     """
-    peak = 0
+    peaks = (0, 0)
     runs: list[tuple[int, str]] = []
 
     def work() -> None:
-        nonlocal peak
+        nonlocal peaks
         with tempfile.TemporaryFile("w+") as output:
             command = [sys.executable, *arguments]
             environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
@@ -52,7 +54,7 @@ def run_python(*arguments: str) -> Run:
             process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
             watch = _PeakWatch(process.pid)
             process.wait()
-            peak = watch.stop()
+            peaks = watch.stop()
             output.seek(0)
             runs.append((process.returncode, output.read()))
 
@@ -60,7 +62,7 @@ def run_python(*arguments: str) -> Run:
     code, text = runs[0]
     if code:
         raise RuntimeError(f"python {' '.join(arguments)} ended with exit code {code}:\n{text[-2000:]}")
-    return Run(cost, peak, text)
+    return Run(cost, *peaks, text)
 
 
 def process_work(*arguments: str) -> Work:
@@ -79,28 +81,42 @@ def job_arguments(pattern: Path | str, output: Path, *, text: bool = True, optio
 
 
 class _PeakWatch:
-    """Looks at a process's peak memory until told to stop.
+    """Looks at the peak memory of a process and of those that it starts until told to stop.
 
     A process's own account of its peak (`ru_maxrss`) begins with what the process that started it held.
     """
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._peak = 0
+        self._peak = self._total = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
 
-    def stop(self) -> int:
-        """The peak in bytes; 0 if it could not be seen."""
+    def stop(self) -> tuple[int, int]:
+        """The peaks of the largest and of all together, in bytes; 0 if they could not be seen."""
         self._ended.set()
         self._thread.join()
-        return self._peak
+        return self._peak, max(self._peak, self._total)
 
     def _look(self) -> None:
         while not self._ended.is_set():
-            self._peak = max(self._peak, _resident_bytes(self._pid))
+            pids = list(_descendants(self._pid))
+            self._peak = max([self._peak, *map(_resident_bytes, pids)])
+            if len(pids) > 1:
+                self._total = max(self._total, sum(map(_resident_bytes_of_now, pids)))
             time.sleep(_POLL_SECONDS)
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    """A process and all that it has started, where the system tells them."""
+    yield pid
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
+    except OSError:
+        return
+    for child in children:
+        yield from _descendants(int(child))
 
 
 def _resident_bytes(pid: int) -> int:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import core, end_to_end, growth, memory, npm, quality
+from benchmarks import core, end_to_end, growth, large, memory, npm, quality
 from benchmarks.corpus import documents, size_of, write_parquet
 from benchmarks.faults import Faults
 from benchmarks.peers import Piece
 from benchmarks.tables import Target
 from benchmarks.timing import Cost, interleaved, ratio, timed
 from benchmarks.vocabulary import provide_vocabularies
+from tests.reading import read
 
 needs_quicktok = pytest.mark.skipif(
     importlib.util.find_spec("quicktok") is None, reason="quicktok-v1 carries the vocabularies"
@@ -121,5 +122,33 @@ def test_growth(corpus: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 @needs_quicktok
 @pytest.mark.slow
 def test_memory(corpus: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    memory.main(corpus=corpus, megabytes=0.02, document_megabytes=0.01, scratch=tmp_path)
-    assert "| one file, one row group | 0.02 |" in capsys.readouterr().out
+    memory.main(corpus=corpus, megabytes=0.02, document_megabytes=0.01, line_megabytes=0.01, scratch=tmp_path)
+    shown = capsys.readouterr().out
+    assert "| one file, one row group | 0.02 |" in shown
+    assert "| one JSON line of 0.01 MB, Han characters | 0.3 |" in shown
+
+
+def test_a_large_corpus_knows_what_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "FILE_MB", (0.05, 0.1))
+    monkeypatch.setattr(large, "BROKEN_EVERY", 10)
+    piece = large.make_piece(tmp_path / "input", ["a b c " * 100, "次の電車 " * 50], 300_000, seed=1)
+    assert {path.suffix for path in piece.files} == {".parquet", ".jsonl"}
+    outcomes = [read(path) for path in piece.files]
+    assert sum(outcome.documents_read for outcome in outcomes) == piece.documents + piece.broken
+    assert sum(len(outcome.failures) for outcome in outcomes) == piece.broken > 0
+    texts = [text for outcome in outcomes for text in outcome.texts]
+    assert sum(len(text.encode()) for text in texts) == piece.text_bytes >= 300_000
+
+
+def test_a_corpus_larger_than_the_disk_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="give a smaller --piece-gigabytes"):
+        large.main(gigabytes=1e6, scratch=tmp_path)
+
+
+@needs_quicktok
+@pytest.mark.slow
+def test_large(corpus: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    large.main(gigabytes=0.002, piece_gigabytes=0.001, verify_gigabytes=0.0005, corpus=corpus, scratch=tmp_path)
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith(("| 1 |", "| 2 |"))]
+    assert [row[-2] for row in rows] == ["yes", "yes"]
+    assert [row[-1].split()[0] for row in rows] == ["in", "left"]
