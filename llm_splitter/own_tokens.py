@@ -13,12 +13,16 @@ outside are encoded again, those of all chunks in one call of the engine.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
 from llm_splitter.texts import Offsets, TextBatch
 from llm_splitter.tokenizers import Tokenizer, TokenSpans
 
+_BLOCK_TOKENS = 1 << 20  # looked at in one go
+_CALL_BYTES = 1 << 22  # encoded in one call
 _NEAR = 8  # tokens among which most safe cuts are found; where there is none, in eight times as many, and so on
 
 
@@ -69,7 +73,14 @@ class OwnTokens:
         return int(self._count_texts([bytes(self._data[start:end])])[0])
 
     def _encoded(self, start: Offsets, end: Offsets) -> Offsets:
-        """The tokens of each stretch, by encoding all of it."""
+        """The tokens of each stretch, by encoding all of it, a few megabytes at a time."""
+        before = np.cumsum(end - start)
+        calls = range(1, int(before[-1]) // _CALL_BYTES + 1) if len(before) else ()
+        bounds = [0, *np.searchsorted(before, [call * _CALL_BYTES for call in calls]).tolist(), len(start)]
+        counts = [self._encoded_at_once(start[first:last], end[first:last]) for first, last in pairwise(bounds)]
+        return np.concatenate(counts)
+
+    def _encoded_at_once(self, start: Offsets, end: Offsets) -> Offsets:
         data = self._data
         return self._count_texts([bytes(data[a:b]) for a, b in zip(start.tolist(), end.tolist(), strict=True)])
 
@@ -84,22 +95,28 @@ class OwnTokens:
 
     def _next_cut(self, token: Offsets, stop: Offsets, step: int) -> Offsets:
         """The nearest safe cut from each token up to a last one, in steps of 1 or -1; behind that if there is none."""
-        assert self._is_safe_cut is not None
         found = stop + step
         begin = token.copy()
         searched = np.flatnonzero((stop - begin) * step >= 0)
         width = _NEAR
         while len(searched):
-            reach = begin[searched, None] + np.arange(0, step * width, step)
-            is_cut = self._is_safe_cut(reach) & ((stop[searched, None] - reach) * step >= 0)
-            nearest = is_cut.argmax(axis=1)
-            rows = np.arange(len(searched))
-            is_found = is_cut[rows, nearest]
-            found[searched[is_found]] = reach[rows, nearest][is_found]
+            for rows in np.array_split(searched, len(searched) * width // _BLOCK_TOKENS + 1):
+                nearest, is_found = self._nearest_cut(begin[rows], stop[rows], step * width)
+                found[rows[is_found]] = nearest[is_found]
             begin[searched] += step * width
-            searched = searched[~is_found & ((stop[searched] - begin[searched]) * step >= 0)]
+            is_left = (found[searched] == stop[searched] + step) & ((stop[searched] - begin[searched]) * step >= 0)
+            searched = searched[is_left]
             width *= _NEAR
         return found
+
+    def _nearest_cut(self, begin: Offsets, stop: Offsets, reach: int) -> tuple[Offsets, NDArray[np.bool_]]:
+        """The nearest safe cut among the tokens in reach of each, backwards if it is negative; and if there is one."""
+        assert self._is_safe_cut is not None
+        step = 1 if reach > 0 else -1
+        tokens = begin[:, None] + np.arange(0, reach, step)
+        is_cut = self._is_safe_cut(tokens) & ((stop[:, None] - tokens) * step >= 0)
+        nearest = is_cut.argmax(axis=1)
+        return begin + nearest * step, is_cut[np.arange(len(begin)), nearest]
 
     def _is_edge(self, tokens: Offsets) -> NDArray[np.bool_]:
         """Whether a document begins or ends at each token, with which a chunk's text does too."""

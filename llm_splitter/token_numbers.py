@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from llm_splitter.texts import Bytes, Offsets, TextBatch
 from llm_splitter.tokenizers import TokenPositions, TokenSpans
 
+_BLOCK_TOKENS = 1 << 20  # looked at in one go: what is needed on the way for a long text is as much as for these
+
 
 class TokenNumbers:
     """The numbers of a batch's tokens, and where they stand.
@@ -94,6 +96,11 @@ def places_to_cut(data: Bytes, starts: TokenPositions, ends_before: TokenPositio
         starts: The byte position of each token.
         ends_before: The one behind the token before it, unless each begins where the one before ends.
     """
-    is_place: NDArray[np.bool_] = data.take(starts, mode="clip") & 0xC0 != 0x80
-    is_place |= starts >= len(data)
-    return is_place if ends_before is None else is_place & (ends_before <= starts)
+    is_place = np.empty(len(starts), dtype=bool)
+    for first in range(0, len(starts), _BLOCK_TOKENS):
+        block = slice(first, first + _BLOCK_TOKENS)
+        is_place[block] = data.take(starts[block], mode="clip") & 0xC0 != 0x80
+        is_place[block] |= starts[block] >= len(data)
+        if ends_before is not None:
+            is_place[block] &= ends_before[block] <= starts[block]
+    return is_place

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from llm_splitter.options import SplitOptions
 from llm_splitter.texts import Bytes
 from llm_splitter.token_numbers import TokenNumbers, places_to_cut
+from llm_splitter.tokenizers import TokenPositions
 
 _CUT = b"\x01"
 
@@ -61,20 +63,17 @@ class TokenWalk:
         self._low, self._last = bounds[0], bounds[1] - bounds[0]
         self._size, self._overlap = options.chunk_size, options.chunk_overlap
         self._data = data.data
-        starts, token_ends = numbers.spans(*bounds)
-        ends = np.empty(len(starts) + 1, dtype=np.int64)
-        ends[0], ends[-1] = starts[0], end
-        ends[1:-1] = token_ends[:-1] if self._overlap else starts[1:]
-        can_cut = np.ones(len(ends), dtype=np.uint8)
-        can_cut[1:-1] = places_to_cut(data, starts[1:], None if numbers.is_gapless else token_ends[:-1])
-        if not numbers.is_gapless:  # a token of no text adds nothing
-            can_cut[1:-1] &= ends[1:-1] < end
-            places = np.flatnonzero(can_cut)
-            can_cut[places[1:][np.diff(ends[places]) == 0]] = 0
+        starts, ends = numbers.spans(*bounds)
+        # where a chunk ends that stops before each token
+        stops = starts if numbers.is_gapless or not self._overlap else np.append(starts[:1], ends[:-1])
+        can_cut = np.ones(self._last + 1, dtype=bool)
+        can_cut[1:-1] = places_to_cut(data, starts[1:], None if numbers.is_gapless else ends[:-1])
+        if not numbers.is_gapless:
+            _drop_empty(can_cut, stops, end)
         paragraphs = numbers.paragraphs[slice(*np.searchsorted(numbers.paragraphs, bounds))] - self._low
-        self._paragraphs: list[int] = paragraphs[can_cut[paragraphs] == 1].tolist()
+        self._paragraphs: list[int] = paragraphs[can_cut[paragraphs]].tolist()
         self._can_cut = can_cut.tobytes()
-        self._starts, self._ends = starts.data, ends.data
+        self._starts, self._stops, self._end = starts.data, stops.data, end
 
     def chunks(self, place: Place, reach: int) -> tuple[list[int], list[int]]:
         """The numbers of the first token of each chunk and of the one behind it, until they reach a number."""
@@ -123,14 +122,18 @@ class TokenWalk:
         fresh = place.fresh - self._low
         for begin, start in self._beginnings(place):
             for last in self._ends_of(begin, fresh):
-                if fits(start, self._ends[last]):
-                    return self._step(begin, last, start, self._ends[last])
+                if fits(start, self._stop(last)):
+                    return self._step(begin, last, start, self._stop(last))
         last = self._can_cut.find(_CUT, fresh + 1)
-        end = self._ends[last]
+        end = self._stop(last)
         if not fits(place.done, end):
             end = self._longest_text(place.done, end, fits)
             last = bisect_right(self._starts, end, fresh + 1) - 1
         return self._step(fresh, last, place.done, end)
+
+    def _stop(self, last: int) -> int:
+        """The byte at which a chunk ends that stops before a token."""
+        return self._end if last == self._last else self._stops[last]
 
     def _beginnings(self, place: Place) -> Iterator[tuple[int, int]]:
         begin, fresh = place.begin - self._low, place.fresh - self._low
@@ -153,6 +156,14 @@ class TokenWalk:
         """Where to go on behind a chunk."""
         first, last = step.first - self._low, step.last - self._low
         begin = self._can_cut.find(_CUT, max(first, last - self._overlap), last)
-        if step.end != self._ends[last] or begin < 0:
+        if step.end != self._stop(last) or begin < 0:
             return Place(step.last, step.end, step.last, step.end)
         return Place(begin + self._low, step.start if begin == first else self._starts[begin], step.last, step.end)
+
+
+def _drop_empty(can_cut: NDArray[np.bool_], stops: TokenPositions, end: int) -> None:
+    """Tokens may be empty: no chunk stops where one before has stopped, or with nothing left behind it."""
+    can_cut[:-1] &= stops < end
+    can_cut[0] = True
+    places = np.flatnonzero(can_cut[:-1])
+    can_cut[places[1:][np.diff(stops[places]) == 0]] = False
