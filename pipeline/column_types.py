@@ -143,14 +143,16 @@ def _common_json_type(found: list[pa.DataType]) -> pa.DataType:
 
 
 def _json_type(value: Any) -> pa.DataType:
-    """Nested values, and integers past 64 bits, are carried as JSON text."""
+    """Nested values, and integers past 64 bits, are carried as JSON text: the fast parser gives those as floats."""
     if value is None:
         return pa.null()
     if isinstance(value, bool):
         return pa.bool_()
     if isinstance(value, int):
         return pa.int64() if -(2**63) <= value < 2**63 else pa.string()
-    return pa.float64() if isinstance(value, float) else pa.string()
+    if isinstance(value, float) and not (value.is_integer() and abs(value) >= 2**63):
+        return pa.float64()
+    return pa.string()
 
 
 def _named_type(name: str, kind: str | pa.DataType | None) -> pa.DataType | None:

@@ -29,7 +29,10 @@ _Settings = TypeVar("_Settings", bound="Settings")
 class DocumentSettings(Settings, title="Documents"):
     """What is read."""
 
-    input: Paths = Field(description="Files to read: paths or patterns such as 'docs/*.parquet', one or several.")
+    input: Paths = Field(
+        description="Files to read: paths, folders or patterns such as 'docs/*.parquet', one or several; ~ is your "
+        "home. Earlier outputs of this program that lie in a folder, or below a **, are left out."
+    )
     input_format: Literal["auto", "parquet", "jsonl", "csv", "arrow", "text"] = Field(
         "auto", description="What the files are; auto goes by the ending of each file's name."
     )
@@ -40,15 +43,16 @@ class DocumentSettings(Settings, title="Documents"):
     text_column: str = Field("text", description="Column with the text, or with a list of texts (a document in parts).")
     metadata_columns: Columns = Field(
         {},
-        description="Columns carried through to the chunk rows: names, or with a type: price:double.",
+        description="Columns carried through to the chunk rows: names, or with a type: price:double. Without one it "
+        "is found in the first files; what JSON nests is carried as JSON text.",
     )
     binary_text: bool = Field(False, description="Take a text column of Arrow type binary as UTF-8.")
     verify_checksums: bool = Field(False, description="Check the page checksums of Parquet files while reading.")
     max_line_bytes: Bytes = Field(
         ByteSize(128 * 2**20),
         validate_default=True,
-        description="A longer line in a JSON Lines file fails, that line alone (64MiB, 1GB, ...). "
-        "Chunking a line takes five to nine times its length in memory.",
+        description="A longer line in a JSON Lines file fails, that line alone (64MiB, 1GB, ...); so does a longer "
+        "text file, or a CSV field of a quarter of it. A longer item of a JSON array ends its file.",
     )
 
 
@@ -129,7 +133,7 @@ class OutputSettings(Settings, title="Chunk rows"):
     """What is written, and where."""
 
     output: Folder = Field(
-        description="Folder for chunks-*, failures-* and manifest.json; an earlier run's are replaced."
+        description="Folder for chunks-*, failures-* and manifest.json; an earlier run's are replaced; ~ is your home."
     )
     text: bool = Field(True, description="Write each chunk's text; without it, rows lead back to the text by offsets.")
     format: Literal["parquet", "arrow", "jsonl"] = Field("parquet", description="Format of the chunk files.")

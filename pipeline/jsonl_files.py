@@ -11,12 +11,14 @@ import codecs
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import orjson
 import pyarrow as pa
 
+from pipeline.compression import BLOCK_BYTES
 from pipeline.conversion import Converted
 from pipeline.documents import (
     SURROGATES,
@@ -72,9 +74,13 @@ def read_jsonl(
 
 
 def first_records(blocks: Iterable[bytes], options: ReadOptions) -> list[dict[str, Any]]:
-    """The objects in the first block of a file, for a look at their types."""
-    lines = next(iter(LineSplitter(blocks, options.max_line_bytes)), None)
-    return objects(lines.lines, options) if lines else []
+    """The objects in the first block of a file, for a look at their types; in a small file all of them."""
+    found: list[dict[str, Any]] = []
+    for lines in islice(LineSplitter(blocks, options.max_line_bytes), 2):  # a line without an end comes by itself
+        found += objects(lines.lines, options)
+        if sum(map(len, lines.lines)) >= BLOCK_BYTES // 2:
+            break
+    return found
 
 
 def objects(lines: list[Line], options: ReadOptions) -> list[dict[str, Any]]:

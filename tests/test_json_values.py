@@ -1,9 +1,13 @@
 """Values of JSON objects as ids and as metadata of given types."""
 
+import json
+from datetime import date
+
 import pyarrow as pa
 import pytest
 
-from tests.reading import read_lines
+from pipeline.read import ReadDocuments
+from tests.reading import read, read_lines
 
 
 @pytest.mark.parametrize(
@@ -65,3 +69,29 @@ def test_metadata_of_a_given_type(kind, value, expected):
 def test_dates_are_read_from_strings_when_asked_for():
     outcome = read_lines(b'{"text": "a", "day": "2024-02-29"}', metadata=[("day", pa.date32())])
     assert str(outcome.column("day")[0]) == "2024-02-29"
+
+
+def test_types_that_are_not_given_are_found_in_the_first_lines(tmp_path):
+    records = [
+        {"text": "a", "lang": "de", "n": 1, "price": 1.5, "ok": True, "mixed": 1, "tags": ["x", 1], "big": 10**29},
+        {"text": "b", "n": 2, "price": 2, "mixed": "x", "tags": {"y": None}, "big": 3},
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, records)))
+    columns = ["lang", "n", "price", "ok", "mixed", "tags", "big"]
+    step = ReadDocuments(str(tmp_path), metadata_columns=columns)
+    kinds = [pa.string(), pa.int64(), pa.float64(), pa.bool_(), pa.string(), pa.string(), pa.string()]
+    assert step.metadata == pa.schema(list(zip(columns, kinds, strict=True)))
+    first, second = ([row[name] for name in columns] for row in read(tmp_path / "a.jsonl", step.options).rows)
+    assert first == ["de", 1, 1.5, True, "1", '["x",1]', "1" + "0" * 29]
+    assert second == [None, 2, 2.0, None, "x", '{"y":null}', "3"]
+
+
+def test_given_types_read_strings_and_fail_what_does_not_fit():
+    outcome = read_lines(
+        b'{"text": "a", "day": "2024-05-01", "n": "7"}',
+        b'{"text": "b", "day": "soon"}',
+        b'{"text": "c", "n": 1.5}',
+        metadata=[("day", pa.date32()), ("n", pa.int64())],
+    )
+    assert [(row["day"], row["n"]) for row in outcome.rows] == [(date(2024, 5, 1), 7)]
+    assert [failure.position for failure in outcome.failures] == ["line 2, byte 45", "line 3, byte 74"]
