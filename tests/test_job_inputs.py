@@ -209,3 +209,24 @@ def test_the_home_folder_may_be_written_as_a_tilde(tmp_path, monkeypatch):
     assert run_job(JobConfig(input="~/*.jsonl", output="~/out", splitter="words")).exit_code == 0
     assert (tmp_path / "out" / "manifest.json").exists()
     assert verify_output(str(tmp_path / "out")).is_clean
+
+
+def test_all_files_have_one_schema_whatever_the_documents_lack(tmp_path):
+    source = tmp_path / "in"
+    source.mkdir()
+    pq.write_table(pa.table({"text": ["one"], "label": ["x"]}), source / "a.parquet")
+    pq.write_table(pa.table({"text": ["two"], "label": pa.nulls(1)}), source / "b.parquet")
+    for number in range(9):
+        pq.write_table(pa.table({"text": ["three"]}), source / f"c{number}.parquet")
+    lines = ['{"text": "four", "label": null}', '{"text": "five"}', '{"text": "a\\udbc0 b", "label": "\\ud800"}']
+    (source / "d.jsonl").write_text("\n".join(lines))
+    workers = ["--direct_running_mode=multi_threading", "--direct_num_workers=4"]
+    result = run_job(job(source, tmp_path, chunk_size=9, metadata_columns=["label"]), beam_args=workers)
+    assert (result.exit_code, result.counters["failures"]) == (0, 0)
+    tables = [pq.read_table(path) for path in (tmp_path / "out").glob("chunks-*.parquet")]
+    assert len(tables) > 1  # what is read is dealt out to the workers by chance
+    assert all(table.schema.equals(tables[0].schema, check_metadata=True) for table in tables)
+    rows = pa.concat_tables(tables).select(["text", "label"]).to_pylist()
+    assert {row["text"]: row["label"] for row in rows} == {
+        "one": "x", "two": None, "three": None, "four": None, "five": None, "a\ufffd b": "\ufffd",
+    }  # fmt: skip
