@@ -99,7 +99,10 @@ class HuggingFaceTokenizer:
         return np.array([len(encoded.ids) for encoded in self._encode_all(texts)], dtype=np.int64)
 
     def _encode_all(self, texts: Sequence[bytes]) -> list[Any]:
-        encoded: list[Any] = self._tokenizer.encode_batch([text.decode() for text in texts], add_special_tokens=False)
+        decoded = [text.decode() for text in texts]
+        if len(decoded) == 1:  # sending it to other threads would take longer
+            return [self._tokenizer.encode(decoded[0], add_special_tokens=False)]
+        encoded: list[Any] = self._tokenizer.encode_batch(decoded, add_special_tokens=False)
         return encoded
 
 

@@ -33,11 +33,15 @@ class OwnTokens:
         batch: The documents.
         tokens: Their token spans.
         tokenizer: What counts the tokens of texts.
+
+    Attributes:
+        knows_cuts: Whether safe cuts are known; without them everything is encoded again.
     """
 
     def __init__(self, batch: TextBatch, tokens: TokenSpans, tokenizer: Tokenizer) -> None:
         self._data = batch.data.data
         self._is_safe_cut = tokens.is_safe_cut
+        self.knows_cuts = self._is_safe_cut is not None
         self._count_texts = tokenizer.counts
         self._positions = tokens.positions
         self._doc_tokens = tokens.part_tokens[batch.doc_parts]

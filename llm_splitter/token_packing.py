@@ -1,15 +1,17 @@
 """Tokens into chunks whose own text keeps the budget.
 
 A chunk is the longest that fits: from its first token to the last place in reach at which its own text, encoded
-alone (``own_tokens``), has at most ``chunk_size`` tokens. Nearly always that is the place where the document's own
-tokens fill it, so all chunks are laid out by those first, in closed form where no token holds part of a
-character, and then counted all at once. Behind the first of a document that breaks the promise the rest is laid
-out again.
+alone (``own_tokens``), has at most ``chunk_size`` tokens. With byte-pair encodings that is nearly always the place
+where the document's own tokens fill it, so all chunks are laid out by those first, in closed form where no token
+holds part of a character, and then counted all at once. Behind the first of a document that breaks the promise
+the rest is laid out again. With other tokenizers every chunk is encoded by itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +62,9 @@ class _Open:
         return Place(int(self.begin[row]), int(self.start[row]), int(self.fresh[row]), int(self.done[row]))
 
 
+_Counted: TypeAlias = tuple[_Chunks, Offsets]  # with the tokens of each
+
+
 class TokenPacker:
     """Packs the tokens of one batch.
 
@@ -103,34 +108,50 @@ class TokenPacker:
 
     def pack(self) -> Boundaries:
         """The chunks of all documents."""
-        rows = [self._without_tokens()]
-        counts = [np.zeros(len(rows[0]), dtype=np.int64)]
-        opened = self._opened()
-        while len(opened.document):
-            chunks = self._laid_out(opened)
-            tokens = self._counted(chunks)
-            is_good = self._is_before_an_over(chunks, tokens)
-            opened, mended = self._following(opened, chunks, is_good)
-            rows.append(chunks[is_good])
-            counts.append(tokens[is_good])
-            if len(mended):
-                rows.append(mended)
-                counts.append(self._counted(mended))
-        return self._in_order(_joined(rows), np.concatenate(counts))
+        is_laid_out = self._own is None or self._own.knows_cuts
+        return self._in_order([self._without_tokens(), *(self._side_by_side() if is_laid_out else self._one_by_one())])
 
-    def _without_tokens(self) -> _Chunks:
+    def _without_tokens(self) -> _Counted:
         """A chunk for each document with content all of which the tokenizer drops, controls for example."""
         data = self._batch.data
         dropped = np.flatnonzero((self._low == self._high) & (self._start < self._end))
         texts = [data[self._start[number] : self._end[number]].tobytes().decode() for number in dropped]
         document = dropped[[bool(text.strip(WHITESPACE)) for text in texts]] if texts else dropped
         number = self._low[document]
-        return _Chunks(document, number, number, self._start[document], self._end[document])
+        chunks = _Chunks(document, number, number, self._start[document], self._end[document])
+        return chunks, np.zeros(len(document), dtype=np.int64)
+
+    def _one_by_one(self) -> Iterator[_Counted]:
+        """All chunks, where the tokens of one are not known without encoding it."""
+        fits = self._fits()
+        opened = self._opened()
+        for row, document in enumerate(opened.document.tolist()):
+            walk, place = self._walk(document), opened.place(row)
+            steps: list[tuple[int, ...]] = []
+            tokens: list[int] = []
+            while place.done < self._end[document]:
+                step = walk.next_that_fits(place, fits)
+                steps.append((document, *step))
+                tokens.append(fits.tokens)
+                place = walk.behind(step)
+            yield _Chunks(*_columns(steps, 5)), np.array(tokens, dtype=np.int64)
+
+    def _side_by_side(self) -> Iterator[_Counted]:
+        """All chunks, those of many documents at once."""
+        opened = self._opened()
+        while len(opened.document):
+            chunks = self._laid_out(opened)
+            tokens = self._counted(chunks)
+            is_good = self._is_before_an_over(chunks, tokens)
+            opened, mended = self._following(opened, chunks, is_good)
+            yield chunks[is_good], tokens[is_good]
+            if len(mended):
+                yield mended, self._counted(mended)
 
     def _opened(self) -> _Open:
         document = np.flatnonzero(self._low < self._high)
-        low, start = self._low[document], self._start[document]
-        return _Open(document, low, start, low, start, self._high[document])
+        low, start, high = self._low[document], self._start[document], self._high[document]
+        return _Open(document, low, start, low, start, high)
 
     def _laid_out(self, opened: _Open) -> _Chunks:
         """The next chunks of every document, by its own tokens, up to those that end where the look ahead does."""
@@ -216,26 +237,43 @@ class TokenPacker:
             document, good = int(opened.document[owner]), int(goods[owner])
             walk = self._walk(document)
             place = walk.behind(chunks.step(row[owner] - 1)) if good else opened.place(owner)
+            ahead = 2 * good
             if np.array_equal(chunks.document[row[owner] : row[owner] + 1], [document]):
-                step = walk.next_that_fits(place, self._fits)
+                step = walk.next_that_fits(place, self._fits())
                 mended.append((document, *step))
                 place = walk.behind(step)
+                ahead = good
             if place.done < self._end[document]:
-                reach = min(place.begin + 2 * (good + 1) * self._size, int(self._high[document]))
+                reach = min(place.begin + (ahead + 2) * self._size, int(self._high[document]))
                 places.append((document, *place, reach))
         return _Open(*_columns(places, 6)), _Chunks(*_columns(mended, 5))
 
-    def _fits(self, start: int, end: int) -> bool:
+    def _fits(self) -> _Fits:
         assert self._own is not None
-        return self._own.count(start, end) <= self._size
+        return _Fits(self._own, self._size)
 
-    def _in_order(self, chunks: _Chunks, tokens: Offsets) -> Boundaries:
+    def _in_order(self, packed: list[_Counted]) -> Boundaries:
+        chunks = _joined([some for some, _ in packed])
+        tokens = np.concatenate([counts for _, counts in packed])
         order = np.argsort(chunks.document, kind="stable")
         doc_offsets = np.searchsorted(chunks.document[order], np.arange(len(self._batch) + 1))
         tokens = tokens[order]
         return Boundaries(
             chunks.start[order], chunks.end[order], tokens.astype(np.int32), tokens > self._size, doc_offsets
         )
+
+
+class _Fits:
+    """Whether the text from one byte position to another has at most so many tokens; and how many the last one had."""
+
+    def __init__(self, own: OwnTokens, size: int) -> None:
+        self._own = own
+        self._size = size
+        self.tokens = 0
+
+    def __call__(self, start: int, end: int) -> bool:
+        self.tokens = self._own.count(start, end)
+        return self.tokens <= self._size
 
 
 def _joined(chunks: list[_Chunks]) -> _Chunks:
