@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.conversion import Converted
+from pipeline.limits import MAX_LINE_BYTES
 from pipeline.schemas import FAILURE_SCHEMA, PARTS_TYPE, document_schema
 
 MiB = 1 << 20
@@ -72,7 +73,7 @@ class ReadOptions:
 
     columns: DocumentColumns = field(default_factory=DocumentColumns)
     verify_checksums: bool = False
-    max_line_bytes: int = 128 * MiB
+    max_line_bytes: int = MAX_LINE_BYTES
     batch_bytes: int = 8 * MiB
     split_bytes: int = 64 * MiB
 

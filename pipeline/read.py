@@ -22,6 +22,7 @@ from pipeline.counters import count
 from pipeline.documents import DocumentColumns, Failure, MiB, ReadBatch, ReadOptions, failure_table, rebatch
 from pipeline.formats import Format, InputFile, ReadUnit, checked_format, plan_units, read_unit
 from pipeline.input_files import check_unchanged, list_again, list_or_name, match_files, open_file, sample_schemas
+from pipeline.limits import MAX_LINE_BYTES
 from pipeline.table_coder import TABLE
 
 DOCUMENTS, FAILURES, COUNTS = "documents", "failures", "counts"
@@ -79,7 +80,7 @@ class ReadDocuments(beam.PTransform[Any, Any]):
         format: Format | str = "auto",  # noqa: A002 - the setting's name everywhere
         binary_text: bool = False,
         verify_checksums: bool = False,
-        max_line_bytes: int = 128 * MiB,
+        max_line_bytes: int = MAX_LINE_BYTES,
         batch_bytes: int = 8 * MiB,
         split_bytes: int = 64 * MiB,
         expect_input: bool = True,
@@ -151,7 +152,7 @@ class ReadAllDocuments(beam.PTransform[Any, Any]):
         format: Format | str = "auto",  # noqa: A002 - the setting's name everywhere
         binary_text: bool = False,
         verify_checksums: bool = False,
-        max_line_bytes: int = 128 * MiB,
+        max_line_bytes: int = MAX_LINE_BYTES,
         batch_bytes: int = 8 * MiB,
         split_bytes: int = 64 * MiB,
         error_handler: Any = None,
