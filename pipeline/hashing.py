@@ -1,4 +1,9 @@
-"""Content hashes as columns: blake2b of 128 bits over ranges of one buffer, in hexadecimal."""
+"""Hashes of 128 bits, in hexadecimal: of contents, as columns, and of keys.
+
+Contents are hashed with XXH3, whose values are fixed by its specification: 20 times as fast as cryptographic hashes,
+which took a fifth of a job's time. Two texts of the same hash do not turn up by chance, but can be forged. Keys,
+which tell rows apart, are hashed with blake2b.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import xxhash
 
 DIGEST_BYTES = 16
 HEX_WIDTH = 2 * DIGEST_BYTES
@@ -21,21 +27,16 @@ def hash_bytes(content: bytes | memoryview) -> str:
 
     Example:
         >>> hash_bytes("héllo".encode())
-        '249a5c7589499a8866064c0d58459744'
+        '5c04d7f26e6ecfce2ad2fc5553253f9c'
     """
-    return hashlib.blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
+    return xxhash.xxh3_128_hexdigest(content)
 
 
 def hash_slices(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> Digests:
     """The digests of `data[start:end]`, one row of 16 bytes each."""
     view = data.data
-    blake2b = hashlib.blake2b
-    digests = b"".join(
-        [
-            blake2b(view[start:end], digest_size=DIGEST_BYTES).digest()
-            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
-        ]
-    )
+    digest = xxhash.xxh3_128_digest
+    digests = b"".join([digest(view[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
     return np.frombuffer(digests, dtype=np.uint8).reshape(-1, DIGEST_BYTES)
 
 
