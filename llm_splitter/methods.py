@@ -20,13 +20,14 @@ from llm_splitter.chunk_arrays import NO_CHUNKS, Boundaries, join, keep, place
 from llm_splitter.custom import custom_spans
 from llm_splitter.faults import NEVER_CAUGHT
 from llm_splitter.options import SplitOptions
-from llm_splitter.packing import pack
+from llm_splitter.packing import Stretches, pack, pack_evenly
 from llm_splitter.paragraphs import paragraph_starts, within_paragraphs
 from llm_splitter.splitters import BUILT_IN
 from llm_splitter.texts import TextBatch
 from llm_splitter.token_packing import TokenPacker
 from llm_splitter.tokenizers import Tokenizer, TokenSpans
 from llm_splitter.types import Splitter
+from llm_splitter.unit_index import UnitIndex
 
 Errors: TypeAlias = list[tuple[int, BaseException]]
 OnError: TypeAlias = Literal["raise", "collect"]
@@ -52,6 +53,8 @@ def _joined(batch: TextBatch, groups: list[TextBatch], packed: list[Boundaries])
 
 
 def _pack_built_in(name: str, batch: TextBatch, options: SplitOptions) -> Boundaries:
+    if name == "characters" and options.chunk_strategy == "character":
+        return _pack_characters(batch, options)
     spans = BUILT_IN[name](batch)
     if options.chunk_strategy == "paragraph":
         spans = within_paragraphs(batch, spans, options.paragraph_break)
@@ -59,6 +62,18 @@ def _pack_built_in(name: str, batch: TextBatch, options: SplitOptions) -> Bounda
     if options.chunk_strategy == "character":
         boundaries = _from_the_beginning(batch, boundaries)
     return boundaries
+
+
+def _pack_characters(batch: TextBatch, options: SplitOptions) -> Boundaries:
+    """Chunks of so many characters, without a span for each of them."""
+    index = UnitIndex(batch.data)
+    documents = index.count_before(batch.doc_offsets)
+    begin, end = documents[:-1], documents[1:]
+    packing = pack_evenly(Stretches(begin, begin, end), options.chunk_size, options.chunk_overlap)
+    first, last = packing.first, packing.last
+    counts = (last - first).astype(np.int32)
+    is_over = np.zeros(len(first), dtype=bool)
+    return Boundaries(index.positions(first), index.positions(last), counts, is_over, packing.doc_offsets)
 
 
 def _from_the_beginning(batch: TextBatch, boundaries: Boundaries) -> Boundaries:

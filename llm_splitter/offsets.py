@@ -7,15 +7,11 @@ from itertools import accumulate
 from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from llm_splitter.options import check_offset_unit
 from llm_splitter.texts import Bytes, Offsets
 from llm_splitter.types import OffsetUnit
-from llm_splitter.utf8 import begins_character
-
-_WORD = 64  # bytes whose bits fill one machine word
-_BLOCK = 1 << 18
+from llm_splitter.unit_index import UnitIndex
 
 
 def from_bytes(data: Bytes, positions: Offsets, unit: OffsetUnit) -> Offsets:
@@ -32,7 +28,7 @@ def from_bytes(data: Bytes, positions: Offsets, unit: OffsetUnit) -> Offsets:
     """
     if unit == "utf8" or len(positions) == 0:
         return positions
-    return _count_before(data, positions, unit)
+    return UnitIndex(data, unit).count_before(positions)
 
 
 def to_character_starts(data: Bytes, positions: Offsets) -> Offsets:
@@ -43,30 +39,6 @@ def to_character_starts(data: Bytes, positions: Offsets) -> Offsets:
         found = found.copy() if found is positions else found
         found[inside] -= 1
     return found
-
-
-def _count_before(data: Bytes, positions: Offsets, unit: OffsetUnit) -> Offsets:
-    """How many units begin before each position: a popcount a word, then the rest of one word."""
-    words = np.zeros(len(data) // _WORD + 1, dtype=np.uint64)
-    bits = words.view(np.uint8)
-    for first in range(0, len(data), _BLOCK):  # a flag a byte, for as many as stay in the processor's cache
-        last = min(first + _BLOCK, len(data))
-        packed = np.packbits(_begins_unit(data, first, last, unit), bitorder="little")
-        bits[first // 8 : first // 8 + len(packed)] = packed
-    before = np.zeros(len(words) + 1, dtype=np.int64)
-    np.cumsum(np.bitwise_count(words), out=before[1:])
-    index = positions // _WORD
-    mask = (np.uint64(1) << (positions % _WORD).astype(np.uint64)) - np.uint64(1)
-    return before[index] + np.bitwise_count(words[index] & mask)
-
-
-def _begins_unit(data: Bytes, first: int, last: int, unit: OffsetUnit) -> NDArray[np.bool_]:
-    """Which bytes of a range begin a code point or, in UTF-16, its second unit: a character of four bytes' third."""
-    begins = begins_character(data[first:last])
-    if unit == "utf16":
-        low = max(first - 2, 0)
-        begins[low + 2 - first :] |= data[low : last - 2] >= 0xF0
-    return begins
 
 
 @overload

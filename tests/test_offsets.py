@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_splitter.offsets import from_bytes, to_character_starts
+from llm_splitter.unit_index import UnitIndex
 from tests import contract
 from tests.text_strategies import well_formed_texts
 
@@ -38,8 +39,20 @@ def test_from_bytes_over_blocks(monkeypatch, unit):
     text = "a👋é中" * 40
     positions = np.array([len(text[:index].encode()) for index in range(len(text) + 1)], dtype=np.int64)
     whole = from_bytes(buffer(text), positions, unit)
-    monkeypatch.setattr("llm_splitter.offsets._BLOCK", 64)
+    monkeypatch.setattr("llm_splitter.unit_index._BLOCK", 64)
     assert from_bytes(buffer(text), positions, unit).tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize("many", [0, 10**9], ids=["looked up", "listed"])
+@given(text=well_formed_texts(80), data=st.data())
+def test_the_positions_of_some_characters(many, text, data):
+    numbers = data.draw(st.lists(st.integers(0, len(text))))
+    index = UnitIndex(buffer(text))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("llm_splitter.unit_index._MANY", many)
+        found = index.positions(np.array(numbers, dtype=np.int64)).tolist()
+    assert len(index) == len(text)
+    assert found == [len(text[:number].encode()) for number in numbers]
 
 
 @given(text=well_formed_texts(), data=st.data())
