@@ -19,6 +19,9 @@ from llm_splitter.splitters import BUILT_IN
 from llm_splitter.texts import TextBatch
 from llm_splitter.tokenizers import EngineName, Tokenizer
 
+NAMES = (*BUILT_IN, *sorted(ENCODINGS))
+"""The splitters that are known by name alone."""
+
 
 class Chunker:
     """Splits batches of documents by one set of options; every way into the library goes through here.
@@ -115,9 +118,9 @@ def _unknown(splitter: str) -> str:
 def _hint(splitter: str) -> str:
     if encoding := encoding_of_model(splitter):
         return f": that is a model, and its encoding is {encoding}."
-    close = difflib.get_close_matches(splitter.lower(), [*BUILT_IN, *ENCODINGS], n=1)
+    close = difflib.get_close_matches(splitter.lower(), NAMES, n=1)
     return f": did you mean {close[0]!r}?" if close else "."
 
 
 def _names() -> str:
-    return ", ".join([*BUILT_IN, *sorted(ENCODINGS)])
+    return ", ".join(NAMES)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any, overload
 
 import numpy as np
 
 from llm_splitter.chunk_arrays import ChunkArrays
-from llm_splitter.chunker import Chunker
+from llm_splitter.chunker import NAMES, Chunker
 from llm_splitter.offsets import check_text, from_bytes, get_chunk
 from llm_splitter.options import SplitOptions
 from llm_splitter.texts import TextBatch
@@ -88,7 +89,7 @@ def split(
         paragraph_break,
         strict_size,
     )
-    chunker = Chunker(options)
+    chunker = _chunker_by_name(options) if isinstance(splitter, str) and splitter in NAMES else Chunker(options)
     check_text(text)
     batch = TextBatch.from_strings([text])
     arrays = chunker.chunk(batch)
@@ -99,6 +100,12 @@ def split(
     ]
 
 
+@lru_cache(maxsize=32)
+def _chunker_by_name(options: SplitOptions) -> Chunker:
+    """Kept for the next call: what a name stands for does not change."""
+    return Chunker(options)
+
+
 def _pieces(
     text: str | list[str] | tuple[str, ...], batch: TextBatch, arrays: ChunkArrays, unit: OffsetUnit
 ) -> Iterator[str | list[str]]:
@@ -106,12 +113,15 @@ def _pieces(
     if unit == "utf16" and arrays.splits_pairs:
         ranges = zip(arrays.start.tolist(), arrays.end.tolist(), strict=True)
         return (get_chunk(text, start, end, offset_unit=unit) for start, end in ranges)
-    indices = from_bytes(batch.data, np.concatenate([arrays.byte_start, arrays.byte_end]), "codepoint").tolist()
-    ranges = zip(indices[: len(arrays)], indices[len(arrays) :], strict=True)
+    if unit == "codepoint":
+        ranges = zip(arrays.start.tolist(), arrays.end.tolist(), strict=True)
+    else:
+        bounds = from_bytes(batch.data, np.concatenate([arrays.byte_start, arrays.byte_end]), "codepoint").tolist()
+        ranges = zip(bounds[: len(arrays)], bounds[len(arrays) :], strict=True)
     if isinstance(text, str):
         return (text[start:end] for start, end in ranges)
-    bounds = list(accumulate(map(len, text), initial=0))
-    return (_from_parts(text, bounds, start, end) for start, end in ranges)
+    part_bounds = list(accumulate(map(len, text), initial=0))
+    return (_from_parts(text, part_bounds, start, end) for start, end in ranges)
 
 
 def _from_parts(parts: Sequence[str], bounds: list[int], start: int, end: int) -> list[str]:
