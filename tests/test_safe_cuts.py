@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from llm_splitter import Chunker, SplitOptions, TextBatch
 from llm_splitter.loading import load_encoding, load_object
 from llm_splitter.safe_cuts import is_safe_cut
+from llm_splitter.tokenizers import _cut_up
 from tests.offline_encodings import gpt2_like, quicktok, tiktoken_encoding
 from tests.text_strategies import well_formed_texts
 
@@ -225,6 +226,16 @@ def test_long_texts_are_encoded_as_if_in_one_piece(name, paragraph, extra):
     ids, _ = quicktok.get_encoding(name).encode_batch([text.encode()])
     lengths = load_encoding(name)._lengths
     assert np.array_equal(spans.ends, np.cumsum(lengths[ids]))
+
+
+@pytest.mark.parametrize("text", ["one, two\x00 ~ three. ", "猫坐着，狗跑了。 中䶶。鿿，", "a 天。b，。，"])
+def test_long_texts_are_cut_where_that_is_safe(monkeypatch, text):
+    monkeypatch.setattr("llm_splitter.tokenizers._PIECE_BYTES", 1)
+    pieces = _cut_up((text * 3).encode())
+    assert len(pieces) > 3
+    assert b"".join(pieces) == (text * 3).encode()
+    for left, right in itertools.pairwise(piece.decode() for piece in pieces):
+        assert is_safe_cut(left[-1], right[0])
 
 
 @pytest.mark.parametrize("constant", ["_BLOCK_TOKENS", "_LONG"])
