@@ -39,6 +39,7 @@ class ChunkIndex:
         runs = [self._runs(file, block) for file, block in places]
         self._index = np.concatenate([np.zeros(0, _RUN), *runs])
         self._index = self._index[np.lexsort((self._index["index"], self._index["key"]))]
+        self._keys = np.ascontiguousarray(self._index["key"])
         self._claimed = np.zeros(len(self._index), bool)
         self.claimed_again = 0
 
@@ -67,8 +68,9 @@ class ChunkIndex:
         return int(left["rows"].sum()), sorted(set(ids))
 
     def _runs_of(self, doc_id: str) -> slice:
-        first, last = (np.searchsorted(self._index["key"], _key(doc_id), side) for side in ("left", "right"))
-        return slice(int(first), int(last))
+        # of the keys' own type, or all of them would be converted, to numbers that are not exact
+        key = np.uint64(_key(doc_id))
+        return slice(int(self._keys.searchsorted(key)), int(self._keys.searchsorted(key, side="right")))
 
     def _read(self, run: npt.NDArray[np.void]) -> pa.Table:
         place = int(run["file"]), int(run["block"])
