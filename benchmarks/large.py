@@ -181,7 +181,7 @@ def _row(piece: Piece, output: Path, workers: int | None, *, verified: bool) -> 
     run = _run(piece, output, workers)
     manifest = json.loads((output / "manifest.json").read_text(encoding="utf-8"))
     size = piece.text_bytes / GB
-    return (
+    measured = (
         f"{size:.2f}",
         f"{run.cost.wall:.0f}",
         f"{1000 * size / run.cost.wall:.0f}",
@@ -189,8 +189,9 @@ def _row(piece: Piece, output: Path, workers: int | None, *, verified: bool) -> 
         f"{run.peak_bytes / MB:.0f}",
         f"{run.total_bytes / MB:.0f}",
         "yes" if is_balanced(manifest["counters"], piece) else "no",
-        _verified(output) if verified else "left out",
     )
+    print(*measured, file=sys.stderr, flush=True)  # before what may take as long again
+    return (*measured, _verified(output) if verified else "left out")
 
 
 def _run(piece: Piece, output: Path, workers: int | None) -> Run:
@@ -209,8 +210,11 @@ def is_balanced(counters: dict[str, Any], piece: Piece) -> bool:
 
 
 def _verified(output: Path) -> str:
-    """How long it took; what breaks ends the command with an error."""
-    return f"in {run_python('-m', 'pipeline', 'verify', str(output)).cost.wall:.0f} s"
+    try:
+        run = run_python("-m", "pipeline", "verify", str(output))
+    except RuntimeError as error:
+        return f"no: {' '.join(str(error).split())}"
+    return f"in {run.cost.wall:.0f} s, {run.peak_bytes / MB:.0f} MB"
 
 
 if __name__ == "__main__":
