@@ -37,7 +37,7 @@ Try it:
 
 _EXIT_CODES = (
     "Exit codes: 0 fine; 1 the job failed, or nothing was chunked; 2 wrong settings, nothing ran; "
-    "3 more failures than max_failures allows; 130 interrupted."
+    "3 more failures than max_failures allows; 130 interrupted; 143 terminated."
 )
 _VERIFY_EXIT_CODES = "Exit codes: 0 every promise is kept; 1 one is not; 2 it cannot be verified."
 

@@ -15,6 +15,7 @@ class ExitCode(IntEnum):
         WRONG_SETTINGS: Nothing ran.
         TOO_MANY_FAILURES: More than `max_failures` allows; nothing was published.
         INTERRUPTED: By the user; nothing was published.
+        TERMINATED: By SIGTERM, which service managers and `timeout` send; nothing was published.
     """
 
     FINE = 0
@@ -22,3 +23,4 @@ class ExitCode(IntEnum):
     WRONG_SETTINGS = 2
     TOO_MANY_FAILURES = 3
     INTERRUPTED = 130
+    TERMINATED = 143
