@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from pipeline.exit_codes import ExitCode
 
@@ -15,6 +17,30 @@ _INTERRUPTED = ("interrupted", ExitCode.INTERRUPTED)
 _TERMINATED = ("terminated", ExitCode.TERMINATED)
 _CLEARING_SECONDS = 5.0
 """`timeout` sends SIGTERM twice: what follows so soon does not disturb the clearing up."""
+
+
+def program() -> None:
+    """Run the command of `sys.argv` as a process, which ends with its exit code.
+
+    After an interrupt threads may still be at work in native code, and Python, when it ends, would abort the process
+    under them. So the process leaves before that, when all is done that was registered for its end.
+    """
+    ended: list[int] = []
+    atexit.register(_leave, ended)  # the first to be registered is the last to be called
+    code = main()
+    if code in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
+        ended.append(code)
+    sys.exit(code)
+
+
+def _leave(codes: Sequence[int]) -> None:
+    """End at once with the code, if there is one."""
+    if not codes:
+        return
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # nobody reads it any more
+            stream.flush()
+    os._exit(codes[0])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,4 +86,4 @@ def _sigterm_interrupts() -> Iterator[threading.Event]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

