@@ -41,6 +41,9 @@ _ENDINGS: dict[str, Format] = {
     ".md": "text",
 }
 _COMPRESSED = (".gz", ".zst", ".zstd")
+KNOWN_NAMES = f"*{', *'.join(_ENDINGS)} (.gz and .zst may follow)"
+"""The names that tell what a file is, for people."""
+
 _HEAD_BYTES = 8
 _SNIFFED_BYTES = 4096
 _OTHER_FORMATS = {
@@ -109,7 +112,7 @@ def detect_format(path: str) -> Format:
     if suffix not in _ENDINGS:
         raise ValueError(
             f"input_format: what {path!r} is cannot be told from its name; set it to one of "
-            f"{', '.join(get_args(Format))}, or name it *{', *'.join(_ENDINGS)} (.gz and .zst may follow)"
+            f"{', '.join(get_args(Format))}, or name it {KNOWN_NAMES}"
         )
     return _ENDINGS[suffix]
 

@@ -6,7 +6,9 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,12 +17,42 @@ from apache_beam.io.filesystems import FileSystems
 
 from pipeline.documents import ReadOptions
 from pipeline.earlier_outputs import without_outputs
-from pipeline.formats import Format, InputFile, checked_format, detect_format, sample_schema
+from pipeline.formats import KNOWN_NAMES, Format, InputFile, checked_format, detect_format, sample_schema
 from pipeline.launch_checks import check_file_systems
+from pipeline.wording import plural
 
 _SAMPLED_FILES = 16
+_NAMES_SHOWN = 3
 _log = logging.getLogger(__name__)
 _WILDCARD = re.compile(r"[*?\[]")
+
+
+class NoFilesError(ValueError):
+    """A path or pattern names no file that can be read."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What a folder, or a `**`, does not stand for.
+
+    Attributes:
+        outputs: The folders of outputs of this program.
+        unknown: Files whose names do not tell what they are.
+    """
+
+    outputs: set[str] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)
+
+    def tell(self) -> None:
+        """Say so, a line for each kind."""
+        if self.outputs:
+            _log.warning("input: no documents are taken from earlier outputs of this program: %s", _some(self.outputs))
+        if self.unknown:
+            _log.warning(
+                "input: %s in folders left out, with endings of no known format: %s",
+                plural(len(self.unknown), "file"),
+                _some(self.unknown),
+            )
 
 
 def match_files(patterns: str | Sequence[str], format: Format | str = "auto") -> list[InputFile]:  # noqa: A002
@@ -28,7 +60,8 @@ def match_files(patterns: str | Sequence[str], format: Format | str = "auto") ->
 
     `*` and `?` stay within a folder, `**` crosses folders, and a folder stands for all files of known
     formats in it and below. Names that begin with a dot are not matched by patterns, nor, in a folder,
-    those that begin with `_`. Outputs of this program that lie in a folder, or below a `**`, are left out.
+    those that begin with `_`. Outputs of this program that lie in a folder, or below a `**`, are left out. A warning
+    says what is, except for hidden files.
 
     Args:
         patterns: One or several, on any of Beam's file systems.
@@ -39,14 +72,13 @@ def match_files(patterns: str | Sequence[str], format: Format | str = "auto") ->
     """
     checked_format(format)
     found: dict[str, InputFile] = {}
-    outputs: set[str] = set()
+    left_out = LeftOut()
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        found.update((file.path, file) for file in match_pattern(pattern, format, outputs))
+        found.update((file.path, file) for file in match_pattern(pattern, format, left_out))
     if not found:
         raise ValueError("no input: name at least one file or pattern")
-    if outputs:
-        example = f"{min(outputs)!r}" + (f" and {len(outputs) - 1} more" if len(outputs) > 1 else "")
-        _log.warning("input: no documents are taken from earlier outputs of this program: %s", example)
+    left_out.unknown.difference_update(found)
+    left_out.tell()
     return [found[path] for path in sorted(found)]
 
 
@@ -67,7 +99,7 @@ def list_or_name(pattern: str, format: Format | str) -> list[InputFile]:  # noqa
         return [InputFile(pattern, 0)]
 
 
-def match_pattern(pattern: str, format: Format | str = "auto", outputs: set[str] | None = None) -> list[InputFile]:  # noqa: A002
+def match_pattern(pattern: str, format: Format | str = "auto", left_out: LeftOut | None = None) -> list[InputFile]:  # noqa: A002
     """The files that one path or pattern names; see `match_files`.
 
     A file whose format is not known has the format None, as long as others have one.
@@ -75,28 +107,49 @@ def match_pattern(pattern: str, format: Format | str = "auto", outputs: set[str]
     Args:
         pattern: A path, pattern or folder.
         format: What the files are.
-        outputs: The folders of outputs that were left out are added to it.
+        left_out: What is left out is added to it.
 
     Raises:
-        ValueError: If there are none.
+        NoFilesError: If there are none.
+        ValueError: If what they are cannot be told from any of their names.
     """
     if _is_file(pattern):
         return [_input_file(_metadata(pattern), format, required=True)]
-    outputs = set() if outputs is None else outputs
+    left_out = LeftOut() if left_out is None else left_out
+    here = LeftOut()
+    files = list(_matching(pattern, format, here.unknown))
     if "**" in pattern or not _WILDCARD.search(pattern):
-        files = without_outputs(_matching(pattern, format), lambda file: file.path, outputs)
-    else:
-        files = list(_matching(pattern, format))
-    if not files and outputs:
-        raise ValueError(
-            f"input: {pattern!r} matches only outputs of this program, such as {min(outputs)!r}; to chunk those once "
-            "more, name their files"
-        )
+        files = without_outputs(files, lambda file: file.path, here.outputs)
+    left_out.outputs.update(here.outputs)
+    left_out.unknown.update(here.unknown)
     if not files:
-        raise ValueError(f"input: no file matches {pattern!r}; {_advice(pattern)}")
+        raise NoFilesError(f"input: {_why_none(pattern, here)}")
     if not any(file.format for file in files):
         detect_format(files[0].path)
     return files
+
+
+def _why_none(pattern: str, left_out: LeftOut) -> str:
+    if left_out.outputs:
+        return (
+            f"{pattern!r} matches only outputs of this program, such as {min(left_out.outputs)!r}; to chunk those once "
+            "more, name their files"
+        )
+    if left_out.unknown:
+        return (
+            f"the folder {pattern!r} holds no file of a known format, but {_some(left_out.unknown)}; of a folder these "
+            f"are read: {KNOWN_NAMES}; to read others, name them by a pattern and set input_format"
+        )
+    if not _WILDCARD.search(pattern) and Path(pattern).is_dir():
+        return f"the folder {pattern!r} is empty, but for what is hidden by a name with . or _ in front"
+    return f"no file matches {pattern!r}; {_advice(pattern)}"
+
+
+def _some(names: Collection[str]) -> str:
+    """The first few names, and how many more there are."""
+    shown = ", ".join(map(repr, sorted(names)[:_NAMES_SHOWN]))
+    more = len(names) - _NAMES_SHOWN
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def _advice(pattern: str) -> str:
@@ -176,18 +229,22 @@ def _format_or_none(path: str) -> Format | None:
         return None
 
 
-def _matching(pattern: str, format: str) -> Iterator[InputFile]:  # noqa: A002
+def _matching(pattern: str, format: str, unknown: set[str]) -> Iterator[InputFile]:  # noqa: A002
     if not _WILDCARD.search(pattern):
-        return _folder_files(pattern, format)
+        return _folder_files(pattern, format, unknown)
     return (_input_file(metadata, format) for metadata in _list(pattern) if not _hidden(metadata.path, pattern))
 
 
-def _folder_files(folder: str, format: str) -> Iterator[InputFile]:  # noqa: A002
+def _folder_files(folder: str, format: str, unknown: set[str]) -> Iterator[InputFile]:  # noqa: A002
+    """The files of known formats in a folder and below; the paths of the others are added to `unknown`."""
     pattern = folder.rstrip("/") + "/**"
     for metadata in _list(pattern):
-        known = _format_or_none(metadata.path)
-        if known and not _hidden(metadata.path, pattern, "._"):
+        if _hidden(metadata.path, pattern, "._"):
+            continue
+        if _format_or_none(metadata.path):
             yield _input_file(metadata, format)
+        else:
+            unknown.add(metadata.path)
 
 
 def _list(pattern: str) -> Iterator[FileMetadata]:

@@ -23,6 +23,7 @@ from pipeline.chunk_index import ChunkIndex
 from pipeline.config import DocumentSettings
 from pipeline.guarantees import Break, Promises, check_document, chunk_texts
 from pipeline.hashing import DIGEST_BYTES, hash_bytes
+from pipeline.input_files import NoFilesError
 from pipeline.manifest import MANIFEST_NAME, Manifest, parse_manifest
 from pipeline.publish import is_output_name
 from pipeline.read import ReadDocuments, plan_file, read_documents
@@ -131,8 +132,8 @@ def _documents_of(
         )
     try:
         return read_step(DocumentSettings(**settings))
-    except ValueError as error:
-        if documents or "no file matches" not in str(error):
+    except NoFilesError as error:
+        if documents:
             raise
         raise ValueError(
             f"the documents are not there: {str(error).partition(';')[0].removeprefix('input: ')} in {Path.cwd()}; "

@@ -81,6 +81,47 @@ def test_what_names_no_file_is_an_error(folder, patterns, words):
         match_files(patterns)
 
 
+@pytest.mark.parametrize("format", ["auto", "text"])
+def test_a_folder_says_what_it_leaves_out(folder, caplog, format):  # noqa: A002
+    for name in ("x.log", "noext", "z.pdf"):
+        (folder / "sub" / name).touch()
+    assert len(match_files("sub", format)) == 2
+    assert [record.getMessage() for record in caplog.records] == [
+        "input: 3 files in folders left out, with endings of no known format: 'sub/noext', 'sub/x.log', 'sub/z.pdf'"
+    ]
+
+
+def test_of_many_files_that_are_left_out_a_few_are_named(folder, caplog):
+    for number in range(1200):
+        (folder / "sub" / f"{number:04}.log").touch()
+    match_files("sub")
+    assert caplog.messages[0].startswith("input: 1,200 files in folders left out, ")
+    assert caplog.messages[0].endswith("'sub/0001.log', 'sub/0002.log' and 1,197 more")
+
+
+def test_a_file_that_is_named_beside_its_folder_is_not_left_out(folder, caplog):
+    (folder / "sub" / "x.log").touch()
+    assert [file.path for file in match_files(["sub", "sub/*.log"], "text")][-1] == "sub/x.log"
+    assert caplog.messages == []
+
+
+def test_a_folder_of_nothing_but_unknown_formats(folder):
+    for name in ("x.log", "noext", "z.pdf", ".hidden.txt"):
+        (folder / "other" / name).parent.mkdir(exist_ok=True)
+        (folder / "other" / name).touch()
+    with pytest.raises(ValueError, match="the folder 'other' holds no file of a known format") as refused:
+        match_files("other")
+    assert "but 'other/noext', 'other/x.log', 'other/z.pdf'; of a folder these are read: *.parquet" in str(
+        refused.value
+    )
+
+
+def test_an_empty_folder_is_called_empty(folder):
+    (folder / "other" / "deep").mkdir(parents=True)
+    with pytest.raises(ValueError, match="the folder 'other' is empty"):
+        match_files("other")
+
+
 def test_a_given_format_holds_for_every_file(folder):
     assert match_files("README", "text") == [
         InputFile("README", 6, os.path.getmtime("README"), "text")  # noqa: PTH204
