@@ -173,25 +173,41 @@ SECRET = "s3cr3t-of-mine"
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "code"),
     [
-        ["--url", f"postgresql://app:{SECRET}@db.invalid/articles"],
-        ["--url", f"host=db.invalid password={SECRET}"],
-        ["--url-file", "url"],
-        ["--url-file", "broken"],
-        ["--url-variable", "DATABASE"],
+        (["--url", f"postgresql://app:{SECRET}@db.invalid/articles"], ExitCode.WRONG_SETTINGS),
+        (["--url", f"host=db.invalid password={SECRET}"], ExitCode.WRONG_SETTINGS),
+        (["--url-file", "url"], ExitCode.JOB_FAILED),
+        (["--url-file", "broken"], ExitCode.WRONG_SETTINGS),
+        (["--url-variable", "DATABASE"], ExitCode.JOB_FAILED),
     ],
     ids=["flag", "flag, words", "file", "broken file", "variable"],
 )
-def test_passwords_are_never_shown(place, monkeypatch, capfd, caplog, arguments):
+def test_passwords_are_never_shown(place, monkeypatch, capfd, caplog, arguments, code):
     Path("url").write_text(f"postgresql://app:{SECRET}@localhost:1/articles")
     Path("broken").write_text(f"postgresql:/app:{SECRET}@localhost:1/articles")
     monkeypatch.setenv("DATABASE", f"postgresql://app:{SECRET}@localhost:1/articles")
-    assert load(*arguments, "--debug") == ExitCode.WRONG_SETTINGS
+    assert load(*arguments, "--debug") == code
     shown = "".join(capfd.readouterr())
     assert shown
     assert SECRET not in shown.replace(" ".join(arguments), "")
     assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "command", [["load"], ["search", "a question"], ["recover", "--rows", "database", "--to", "t.parquet"]], ids=str
+)
+def test_a_database_that_is_down_fails_the_job(place, monkeypatch, capsys, command):
+    monkeypatch.setenv("LLM_SPLITTER_DATABASE_URL", "postgresql://app@localhost:1/articles")
+    name, *rest = command
+    assert main([name, "configs/pgvector.yaml", *rest]) == ExitCode.JOB_FAILED
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("llm-splitter: the job failed: database: connection failed: ")
+    assert "refused" in line
+
+
+def test_a_database_that_refuses_what_is_asked_is_a_wrong_setting(place, database):
+    assert load("--table-schema", "nowhere") == ExitCode.WRONG_SETTINGS
 
 
 def test_a_password_in_a_settings_file_is_refused_without_showing_it(place):

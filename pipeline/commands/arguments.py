@@ -49,6 +49,10 @@ def _is_data(path: str) -> bool:
     return not path.lower().endswith(".json")
 
 
+class DatabaseFailedError(Exception):
+    """The database cannot be reached, or failed on its side; trying again may help."""
+
+
 @contextmanager
 def settings_errors(given: Iterable[str] = ()) -> Iterator[None]:
     """Errors before anything ran, as lines for a person, without the password of any URL.
@@ -58,6 +62,7 @@ def settings_errors(given: Iterable[str] = ()) -> Iterator[None]:
 
     Raises:
         SettingsError: In place of what says that a setting, a package or the database is not as needed.
+        DatabaseFailedError: In place of what says that the database does not work at present.
     """
     try:
         yield
@@ -69,8 +74,17 @@ def settings_errors(given: Iterable[str] = ()) -> Iterator[None]:
     except Exception as error:
         if not type(error).__module__.startswith("psycopg"):
             raise
+        if _may_pass(error):
+            raise DatabaseFailedError(without_passwords(f"database: {error}")) from error
         problems, cause = (f"database: {error}",), error
     else:
         return
     flags = {name: f"--{name.replace('_', '-')}" for name in given}
     raise SettingsError(*(problem_line(without_passwords(problem), _NAMES, flags) for problem in problems)) from cause
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether an error of the database is about its operation, and not about what was asked of it."""
+    import psycopg  # noqa: PLC0415 - there, since the error is its own
+
+    return isinstance(error, psycopg.OperationalError)
