@@ -24,7 +24,8 @@ class Boundaries:
         byte_start: Position of each chunk's first byte.
         byte_end: Position behind its last byte.
         token_count: Tokens of the chunk's own text, or parts where no tokenizer counts them.
-        over_budget: Whether the chunk is a single character that alone needs more than ``chunk_size``.
+        over_budget: Whether the chunk is a single character that alone needs more than ``chunk_size``; without
+            ``strict_size`` several, where all of their tokens share characters.
         doc_offsets: Chunk numbers at which documents begin, and the number of chunks.
     """
 

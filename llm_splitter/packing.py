@@ -74,7 +74,6 @@ def pack_paragraphs(stretches: Stretches, paragraphs: Offsets, size: int, overla
 
     At most one step of Python a chunk; nothing is done a part.
     """
-    starts = paragraphs.tolist()
     bounds = np.searchsorted(paragraphs, [stretches.fresh, stretches.end]).T.tolist()
     first: list[int] = []
     last: list[int] = []
@@ -83,7 +82,7 @@ def pack_paragraphs(stretches: Stretches, paragraphs: Offsets, size: int, overla
     columns = (stretches.begin.tolist(), stretches.fresh.tolist(), stretches.end.tolist())
     for low, covered, high, (next_paragraph, behind) in zip(*columns, bounds, strict=True):
         begin, fresh = low, covered
-        ends = [*starts[next_paragraph:behind], high]  # bisect is fastest on a short list
+        ends = [*paragraphs[next_paragraph:behind].tolist(), high]  # bisect is fastest on a short list
         while fresh < high:
             following = bisect_right(ends, fresh)
             reach = ends[following]

@@ -35,14 +35,20 @@ class TokenNumbers:
         self._halves = self._inside = np.zeros(0, dtype=np.int64)
         self.paragraphs = np.zeros(0 if paragraph_starts is None else len(paragraph_starts), dtype=np.int64)
         if paragraph_starts is not None and len(tokens.starts):
-            self._number_paragraphs(paragraph_starts)
+            self._number_paragraphs(batch, paragraph_starts)
 
-    def _number_paragraphs(self, positions: Offsets) -> None:
+    def _number_paragraphs(self, batch: TextBatch, positions: Offsets) -> None:
         starts, ends = self._tokens.starts, self._tokens.ends
         # of one type, or all starts would be converted
         token = np.searchsorted(starts, positions.astype(starts.dtype), side="right") - 1
         is_behind_start = starts[token] != positions
         is_inside = (starts[token] < positions) & (positions < ends[token])
+        if not self.is_gapless:  # then the token may be another document's, an empty one at its very end for example
+            first = self.doc_offsets[np.searchsorted(batch.doc_offsets, positions, side="right") - 1]
+            is_before = token < first
+            token[is_before] = first[is_before] - 1
+            is_behind_start |= is_before
+            is_inside &= ~is_before
         halves_before: Offsets = np.cumsum(is_inside) - is_inside
         self.paragraphs = token + is_behind_start + halves_before
         self._halves, self._inside = self.paragraphs[is_inside], positions[is_inside]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -25,6 +26,8 @@ from llm_splitter.token_numbers import TokenNumbers
 from llm_splitter.token_walk import Place, Step, TokenWalk
 from llm_splitter.tokenizers import Tokenizer, TokenSpans
 from llm_splitter.whitespace import WHITESPACE
+
+_STUBBORN = 64  # chunks that are packed one by one where the first that was laid out was no good
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class _Open:
 
 
 _Counted: TypeAlias = tuple[_Chunks, Offsets]  # with the tokens of each
+_NO_CHUNKS = _Chunks(*np.zeros((5, 0), dtype=np.int64)), np.zeros(0, dtype=np.int64)
 
 
 class TokenPacker:
@@ -108,23 +112,30 @@ class TokenPacker:
 
     def pack(self) -> Boundaries:
         """The chunks of all documents."""
-        is_laid_out = self._own is None or self._own.knows_cuts
-        return self._in_order([self._without_tokens(), *(self._side_by_side() if is_laid_out else self._one_by_one())])
+        tokens, nothing = np.flatnonzero((self._low < self._high) & (self._start < self._end)), self._dropped()
+        if self._own is None or self._own.knows_cuts:
+            packed = [self._without_tokens(nothing), *self._side_by_side(tokens)]
+        else:
+            packed = [_NO_CHUNKS, *self._one_by_one(np.concatenate([tokens, nothing]))]
+        return self._in_order(packed)
 
-    def _without_tokens(self) -> _Counted:
-        """A chunk for each document with content all of which the tokenizer drops, controls for example."""
+    def _dropped(self) -> Offsets:
+        """The documents with content of which the tokenizer drops all, controls for example."""
         data = self._batch.data
         dropped = np.flatnonzero((self._low == self._high) & (self._start < self._end))
         texts = [data[self._start[number] : self._end[number]].tobytes().decode() for number in dropped]
-        document = dropped[[bool(text.strip(WHITESPACE)) for text in texts]] if texts else dropped
+        return dropped[[bool(text.strip(WHITESPACE)) for text in texts]] if texts else dropped
+
+    def _without_tokens(self, document: Offsets) -> _Counted:
+        """A chunk without tokens for each of some documents."""
         number = self._low[document]
         chunks = _Chunks(document, number, number, self._start[document], self._end[document])
         return chunks, np.zeros(len(document), dtype=np.int64)
 
-    def _one_by_one(self) -> Iterator[_Counted]:
+    def _one_by_one(self, documents: Offsets) -> Iterator[_Counted]:
         """All chunks, where the tokens of one are not known without encoding it."""
         fits = self._fits()
-        opened = self._opened()
+        opened = self._opened(documents)
         for row, document in enumerate(opened.document.tolist()):
             walk, place = self._walk(document), opened.place(row)
             steps: list[tuple[int, ...]] = []
@@ -132,24 +143,23 @@ class TokenPacker:
             while place.done < self._end[document]:
                 step = walk.next_that_fits(place, fits)
                 steps.append((document, *step))
-                tokens.append(fits.tokens)
+                tokens.append(fits.tokens(step.start, step.end))
                 place = walk.behind(step)
             yield _Chunks(*_columns(steps, 5)), np.array(tokens, dtype=np.int64)
 
-    def _side_by_side(self) -> Iterator[_Counted]:
+    def _side_by_side(self, documents: Offsets) -> Iterator[_Counted]:
         """All chunks, those of many documents at once."""
-        opened = self._opened()
+        opened = self._opened(documents)
         while len(opened.document):
             chunks = self._laid_out(opened)
-            tokens = self._counted(chunks)
+            tokens = self._counted_where_few(chunks)
             is_good = self._is_before_an_over(chunks, tokens)
             opened, mended = self._following(opened, chunks, is_good)
             yield chunks[is_good], tokens[is_good]
             if len(mended):
                 yield mended, self._counted(mended)
 
-    def _opened(self) -> _Open:
-        document = np.flatnonzero(self._low < self._high)
+    def _opened(self, document: Offsets) -> _Open:
         low, start, high = self._low[document], self._start[document], self._high[document]
         return _Open(document, low, start, low, start, high)
 
@@ -217,6 +227,13 @@ class TokenPacker:
         first, last = self._numbers.tokens(chunks.first)[0], self._numbers.tokens(chunks.last)[0]
         return self._own.counts(chunks.start, chunks.end, first, last)
 
+    def _counted_where_few(self, chunks: _Chunks) -> Offsets:
+        """The same, but of chunks that have too many of the document's tokens: counting them may take long."""
+        counts = chunks.last - chunks.first
+        few = np.flatnonzero(counts <= self._size)
+        counts[few] = self._counted(chunks[few])
+        return counts
+
     def _is_before_an_over(self, chunks: _Chunks, tokens: Offsets) -> NDArray[np.bool_]:
         """Whether no chunk of the document up to and with each breaks the size promise, if that is to be kept."""
         is_over = tokens > self._size
@@ -239,14 +256,23 @@ class TokenPacker:
             place = walk.behind(chunks.step(row[owner] - 1)) if good else opened.place(owner)
             ahead = 2 * good
             if np.array_equal(chunks.document[row[owner] : row[owner] + 1], [document]):
-                step = walk.next_that_fits(place, self._fits())
-                mended.append((document, *step))
-                place = walk.behind(step)
+                steps = self._mended(document, place, 1 if good else _STUBBORN)
+                mended.extend((document, *step) for step in steps)
+                place = walk.behind(steps[-1])
                 ahead = good
             if place.done < self._end[document]:
                 reach = min(place.begin + (ahead + 2) * self._size, int(self._high[document]))
                 places.append((document, *place, reach))
         return _Open(*_columns(places, 6)), _Chunks(*_columns(mended, 5))
+
+    def _mended(self, document: int, place: Place, most: int) -> list[Step]:
+        """Some chunks that keep the promise, one after the other."""
+        walk, fits = self._walk(document), self._fits()
+        steps: list[Step] = []
+        while len(steps) < most and place.done < self._end[document]:
+            steps.append(walk.next_that_fits(place, fits))
+            place = walk.behind(steps[-1])
+        return steps
 
     def _fits(self) -> _Fits:
         assert self._own is not None
@@ -264,16 +290,14 @@ class TokenPacker:
 
 
 class _Fits:
-    """Whether the text from one byte position to another has at most so many tokens; and how many the last one had."""
+    """Whether the text from one byte position to another has at most so many tokens; what was asked last is kept."""
 
     def __init__(self, own: OwnTokens, size: int) -> None:
-        self._own = own
+        self.tokens = lru_cache(maxsize=2)(own.count)
         self._size = size
-        self.tokens = 0
 
     def __call__(self, start: int, end: int) -> bool:
-        self.tokens = self._own.count(start, end)
-        return self.tokens <= self._size
+        return self.tokens(start, end) <= self._size
 
 
 def _joined(chunks: list[_Chunks]) -> _Chunks:

@@ -6,7 +6,7 @@ the size promise, the longest that keeps it is looked for.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from llm_splitter.token_numbers import TokenNumbers, places_to_cut
 from llm_splitter.tokenizers import TokenPositions
 
 _CUT = b"\x01"
+_MOST_WIDTH = 4  # bytes of a character
 
 
 class Place(NamedTuple):
@@ -73,6 +74,7 @@ class TokenWalk:
         paragraphs = numbers.paragraphs[slice(*np.searchsorted(numbers.paragraphs, bounds))] - self._low
         self._paragraphs: list[int] = paragraphs[can_cut[paragraphs]].tolist()
         self._can_cut = can_cut.tobytes()
+        self._asked = self._found = 0
         self._starts, self._stops, self._end = starts.data, stops.data, end
 
     def chunks(self, place: Place, reach: int) -> tuple[list[int], list[int]]:
@@ -90,7 +92,7 @@ class TokenWalk:
         """The first token of the next chunk, which may repeat ``begin`` up to ``fresh``, and the one behind it."""
         if (end := next(self._ends_of(begin, fresh), -1)) >= 0:
             return begin, end
-        end = self._can_cut.find(_CUT, fresh + 1)
+        end = self._next_cut(fresh)
         later = self._can_cut.find(_CUT, max(begin + 1, end - self._size), fresh)
         if later < 0 and end - self._size > fresh:
             return fresh, end  # tokens that share a character stay together, however many they are
@@ -124,12 +126,18 @@ class TokenWalk:
             for last in self._ends_of(begin, fresh):
                 if fits(start, self._stop(last)):
                     return self._step(begin, last, start, self._stop(last))
-        last = self._can_cut.find(_CUT, fresh + 1)
-        end = self._stop(last)
-        if not fits(place.done, end):
-            end = self._longest_text(place.done, end, fits)
+        last = self._next_cut(fresh)
+        end = self._longest_text(place.done, self._stop(last), fits)
+        if end != self._stop(last):
             last = bisect_right(self._starts, end, fresh + 1) - 1
         return self._step(fresh, last, place.done, end)
+
+    def _next_cut(self, token: int) -> int:
+        """The first number behind a token's at which the text can be cut."""
+        if not self._asked <= token < self._found:  # a whole document may share its characters: it is searched once
+            found = self._can_cut.find(_CUT, token + 1)
+            self._asked, self._found = token, found if found >= 0 else self._last
+        return self._found
 
     def _stop(self, last: int) -> int:
         """The byte at which a chunk ends that stops before a token."""
@@ -144,10 +152,16 @@ class TokenWalk:
             yield fresh, place.done
 
     def _longest_text(self, start: int, end: int, fits: Callable[[int, int], bool]) -> int:
-        text = str(self._data[start:end], "utf-8")
-        lengths = np.cumsum([len(character.encode()) for character in text[:-1]]).tolist()
-        shorter: list[int] = [start + length for length in lengths] or [end]
-        return next((position for position in reversed(shorter) if fits(start, position)), shorter[0])
+        """Where the longest text ends that fits, at least one character; more is taken to need more tokens."""
+        most = self._size
+        while True:
+            text = bytes(self._data[start : min(start + _MOST_WIDTH * most, end)]).decode(errors="ignore")[:most]
+            ends: list[int] = (np.cumsum([len(character.encode()) for character in text]) + start).tolist()
+            if ends[-1] == end or not fits(start, ends[-1]):
+                break
+            most *= 2
+        fitting = bisect_left(ends, True, key=lambda position: not fits(start, position))
+        return ends[max(fitting, 1) - 1]
 
     def _step(self, first: int, last: int, start: int, end: int) -> Step:
         return Step(first + self._low, last + self._low, start, end)

@@ -19,7 +19,8 @@ from llm_splitter.utf8 import codes_at
 _EN_QUAD_TO_HAIR_SPACE = "".join(map(chr, range(0x2000, 0x200B)))
 WHITESPACE = "\t\n\v\f\r \u00a0\u1680" + _EN_QUAD_TO_HAIR_SPACE + "\u2028\u2029\u202f\u205f\u3000\ufeff"
 
-_RUN = re.compile(b"(?:" + b"|".join(re.escape(space.encode()) for space in WHITESPACE) + b")+")
+# so many at a time, since the module re keeps a hundred bytes for each until it is through
+_RUN = re.compile(b"(?:[\\t-\\r ]+|" + b"|".join(re.escape(space.encode()) for space in WHITESPACE) + b"){1,1000}")
 _STEPS = 12  # white space longer than this is left to the regular expression
 
 _ENCODED = frozenset(space.encode() for space in WHITESPACE)
@@ -68,11 +69,19 @@ def _skip_the_rest(data: Bytes, found: Offsets, pending: Offsets) -> Offsets:
     places = found[pending].tolist()
     done = 0
     while done < len(places):
-        match = _RUN.match(data, places[done])  # type: ignore[call-overload]
-        behind = bisect_left(places, match.end(), done)  # no run is read twice
-        found[pending[done:behind]] = match.end()
+        end = _run_end(data, places[done])
+        behind = bisect_left(places, end, done)  # no run is read twice
+        found[pending[done:behind]] = end
         done = behind
     return found
+
+
+def _run_end(data: Bytes, start: int) -> int:
+    """Where the white space that begins at a position ends."""
+    end = start
+    while match := _RUN.match(data, end):  # type: ignore[call-overload]
+        end = match.end()
+    return end
 
 
 def content_ends(data: Bytes, positions: Offsets) -> Offsets:

@@ -7,6 +7,7 @@ character classes, which has tests of its own.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -287,15 +288,23 @@ class TokenChunks:
         token = fresh + 1
         while not self.may_end(token, start):
             token += 1
-        if self.fits(start, self.end(token)):
-            return start, fresh, self.end(token), token
-        text = self.data[start : self.end(token)].decode()
-        fitting = [length for length in range(1, len(text)) if self.fits(start, start + len(text[:length].encode()))]
-        end = start + len(text[: max(fitting, default=1)].encode())
+        length = self.fitting_length(start, self.data[start : self.end(token)].decode())
+        end = start + length
+        if end == self.end(token):
+            return start, fresh, end, token
         token = fresh
         while token < len(self.spans) and self.spans[token][1] <= end:
             token += 1
         return start, fresh, end, token
+
+    def fitting_length(self, start, text):
+        """Bytes of the longest beginning that fits, at least a character; found as if more text had more tokens."""
+        ends = [len(text[:length].encode()) for length in range(1, len(text) + 1)]
+        most = self.size
+        while most < len(ends) and self.fits(start, start + ends[most - 1]):
+            most *= 2
+        fitting = bisect_left(ends[:most], True, key=lambda end: not self.fits(start, start + end))
+        return ends[max(fitting, 1) - 1]
 
     def is_character_start(self, token):
         return token == len(self.spans) or self.data[self.spans[token][0]] & 0xC0 != 0x80

@@ -173,6 +173,15 @@ def test_no_text_is_encoded_more_than_a_few_times(work, kind):
     assert encoded < 6 * len(text.encode())
 
 
+@pytest.mark.parametrize("size", [1, 3, 40])
+def test_a_text_all_of_whose_tokens_share_characters(work, size):
+    """No place to cut between two tokens: chunks are found by halving, and the rest is not encoded for each."""
+    text = "\ud7e4" * 3000
+    chunks, _, encoded = work_for(text, work, chunk_size=size)
+    assert chunks >= 3 * 3000 / (4 * size)
+    assert encoded < len(text.encode()) * (20 + 10 * size)
+
+
 @pytest.mark.parametrize("kind", ["prose", "one accent", "ideographs", "combining marks", "emoji families"])
 @pytest.mark.parametrize("strategy", ["character", "paragraph"])
 def test_work_grows_with_the_text(work, kind, strategy):

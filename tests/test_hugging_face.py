@@ -112,8 +112,15 @@ def prepended():
     return tokenizer
 
 
+def dropping():
+    """Drops every character that it does not know, and puts those around together."""
+    vocabulary = {"a": 0, "e": 1, "ae": 2, " ": 3, "\n": 4}
+    return tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocabulary, merges=[("a", "e")]))
+
+
 KINDS = {
     "byte level": byte_level,
+    "dropping": dropping,
     "word pieces": word_pieces,
     "meta space": meta_space,
     "trimmed": trimmed,
@@ -253,6 +260,26 @@ def test_only_a_single_character_is_over_budget():
     assert [chunk.text for chunk in split("어 ", splitter=decomposing, chunk_size=1)] == ["어", " "]
     assert [chunk.text for chunk in split("어 어", splitter=decomposing, chunk_size=1)] == ["어", " ", "어"]
     assert [chunk.text for chunk in split("어 ", splitter=decomposing, chunk_size=2)] == ["어 "]
+
+
+def test_no_chunk_is_empty_behind_a_character_over_budget():
+    vocabulary = {"[UNK]": 0, "a": 1, "\u1100": 2, "##\u1161": 3, "##\u11a8": 4}
+    decomposing = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]"))
+    decomposing.normalizer = tokenizers.normalizers.BertNormalizer()
+    decomposing.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    chunks = split("각 가 a", splitter=decomposing, chunk_size=2, chunk_overlap=1)  # 3, 2 and 1 tokens
+    assert chunks[0].text == "각"
+    contract.check("각 가 a", chunks)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_tokens_are_counted_where_a_token_is_cut(size):
+    tokenizer = SMALL["byte level"]
+    for text in ("röö", "각각r", "ö𓀀ö"):
+        arrays = Chunker(SplitOptions(chunk_size=size, splitter=tokenizer)).chunk(TextBatch.from_strings([text]))
+        chunks = [text[start:end] for start, end in zip(arrays.start.tolist(), arrays.end.tolist(), strict=True)]
+        assert arrays.token_count.tolist() == [own_tokens(tokenizer, chunk) for chunk in chunks]
+        assert arrays.over_budget.tolist() == [own_tokens(tokenizer, chunk) > size for chunk in chunks]
 
 
 @pytest.mark.parametrize("strategy", ["character", "paragraph"])
@@ -401,6 +428,33 @@ def test_any_object_that_reports_offsets():
 def test_any_object_that_reports_offsets_keeps_the_contract(source, given_options):
     chunks = split(source, splitter=SpacedTokenizer(), **given_options)
     contract.check(source, chunks, may_skip=contract.is_whitespace)
+
+
+class ListedTokenizer:
+    """Reports what it is told to, text by text."""
+
+    def __init__(self, offsets):
+        self.offsets = offsets
+
+    def encode(self, text):
+        return Encoded(self.offsets[text])
+
+
+@pytest.mark.parametrize("strategy", ["character", "paragraph"])
+def test_an_empty_token_at_the_end_of_a_document_is_not_the_next_ones(strategy):
+    tokenizer = ListedTokenizer({"a": [(1, 1)], "b": []})
+    chunker = Chunker(SplitOptions(chunk_size=1, splitter=tokenizer, chunk_strategy=strategy))
+    together = chunker.chunk(TextBatch.from_strings(["a", "b"]))
+    alone = [chunker.chunk(TextBatch.from_strings([text])) for text in ("a", "b")]
+    assert together.token_count.tolist() == [count for arrays in alone for count in arrays.token_count.tolist()]
+    assert together.end.tolist() == [1, 1]
+
+
+def test_tokens_of_an_empty_text_make_no_chunk():
+    marks = ListedTokenizer({"": [(0, 0), (0, 0)], "ab": [(0, 0), (0, 1), (1, 2), (2, 2)]})
+    arrays = Chunker(SplitOptions(chunk_size=2, splitter=marks)).chunk(TextBatch.from_strings(["", "ab", ""]))
+    assert arrays.doc_offsets.tolist() == [0, 0, 2, 2]
+    assert Chunker(SplitOptions(chunk_size=1, splitter=marks)).chunk(TextBatch.from_strings([""])).doc_offsets[-1] == 0
 
 
 class FailingTokenizer(SpacedTokenizer):

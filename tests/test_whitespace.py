@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -59,3 +60,15 @@ def test_runs_of_each_character(space, length):
     data = np.frombuffer(f"a{space * length}b".encode(), dtype=np.uint8)
     assert whitespace.next_content(data, np.array([1])).tolist() == [len(data) - 1]
     assert whitespace.content_ends(data, np.array([len(data) - 1])).tolist() == [1]
+
+
+def test_long_white_space_takes_little_memory():
+    """The module `re` keeps a hundred bytes for each repetition of a group until the match is through."""
+    text = "a" + "\u3000" * 200_000 + " " * 200_000 + "b"
+    data = np.frombuffer(text.encode(), dtype=np.uint8)
+    tracemalloc.start()
+    found = whitespace.next_content(data, np.array([1]))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.tolist() == [len(data) - 1]
+    assert peak < len(data)
