@@ -163,12 +163,20 @@ def load_file(path: Path) -> Tokenizer:
     """
     if path.suffix == ".tiktoken":
         return load_encoding(path.stem, "tiktoken", path)
+    content = _tokenizer_json(path)
     _require_tokenizers()
     try:
-        return HuggingFaceTokenizer(path.read_text(encoding="utf-8"), path.name)
+        return HuggingFaceTokenizer(content, path.name)
+    except Exception as error:  # tokenizers raises plain Exception for a file that is not its own
+        raise ValueError(f"{path} is no Hugging Face tokenizer.json: {error}") from error
+
+
+def _tokenizer_json(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ValueError(f"cannot read the tokenizer file {path}: {error.strerror}") from error
-    except Exception as error:  # tokenizers raises plain Exception for a file that is not its own
+    except UnicodeDecodeError as error:
         raise ValueError(f"{path} is no Hugging Face tokenizer.json: {error}") from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,24 @@ except ValueError as error:
     print(error)
 """
     assert "pip install 'llm-splitter[huggingface]'" in run_without(("tokenizers", "quicktok"), code)
+
+
+def test_a_missing_file_is_told_before_a_missing_package(tmp_path):
+    code = f"""
+from llm_splitter import split
+try:
+    split("one", splitter={str(tmp_path / "missing.json")!r})
+except ValueError as error:
+    print(error)
+"""
+    assert run_without(("tokenizers",), code).endswith("missing.json: No such file or directory")
+
+
+def test_the_version_is_that_of_the_package_and_is_looked_up_when_it_is_asked_for():
+    assert "__version__" not in vars(llm_splitter)
+    assert llm_splitter.__version__ == version("llm-splitter")
+    with pytest.raises(AttributeError, match="module 'llm_splitter' has no attribute 'nothing'"):
+        _ = llm_splitter.nothing
 
 
 def test_a_star_import_gives_the_public_names():
