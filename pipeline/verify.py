@@ -144,6 +144,8 @@ def _documents_of(
 def _read_manifest(folder: str) -> Manifest:
     path = folders.join(folder, MANIFEST_NAME)
     if not folders.exists(path):
+        if folders.is_local(folder) and not Path(folder).is_dir():
+            raise ValueError(f"there is no folder {folder!r} in {Path.cwd()}; name the output folder of a job")
         raise ValueError(f"{folder!r} has no {MANIFEST_NAME}, so it is not a finished output; run the job again")
     with folders.open_file(path) as file:
         return parse_manifest(file.read())

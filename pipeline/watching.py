@@ -18,7 +18,7 @@ from pipeline.build import Job, JobResult, prepared_options, run_job
 from pipeline.config import JobConfig
 from pipeline.earlier_outputs import ROUND_FILES
 from pipeline.formats import InputFile
-from pipeline.input_files import match_pattern
+from pipeline.input_files import NoFilesError, match_pattern
 from pipeline.launch_checks import check_file_systems
 from pipeline.manifest import MANIFEST_NAME
 
@@ -115,6 +115,17 @@ def arrived(config: JobConfig, done: Mapping[str, Version]) -> dict[str, Version
         for file in _present(config.input, config.input_format)
         if done.get(file.path) != _version(file)
     }
+
+
+def unmatched(config: JobConfig) -> Iterator[str]:
+    """The paths and patterns of the input that name no file now."""
+    for pattern in config.input:
+        try:
+            match_pattern(pattern, config.input_format)
+        except NoFilesError:
+            yield pattern
+        except (ValueError, OSError):  # there is something, or will be told by the first look
+            continue
 
 
 def finished_files(output: str) -> dict[str, Version]:

@@ -39,6 +39,19 @@ def test_no_output(tmp_path, capsys):
     assert "not a finished output" in capsys.readouterr().err
 
 
+def test_no_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["verify", "nope"]) == 2
+    assert capsys.readouterr().err.startswith(f"llm-splitter: there is no folder 'nope' in {tmp_path}; ")
+
+
+def test_a_text_column_that_is_not_there(output, capsys):
+    assert main(["verify", str(output), "--text-column", "body"]) == 2
+    assert capsys.readouterr().err == (
+        "llm-splitter: --text-column: no column 'body' in the input; its columns are text\n"
+    )
+
+
 def test_a_changed_row_is_named_beside_its_file(output, capsys):
     path = next(output.glob("chunks-*.parquet"))
     table = pq.read_table(path)

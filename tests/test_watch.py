@@ -271,6 +271,16 @@ def test_the_command_takes_files_while_it_runs_and_stops_at_ctrl_c(tmp_path):
     assert not list((tmp_path / "out").glob("**/.*"))
 
 
+def test_the_command_says_once_that_no_file_matches_yet(tmp_path):
+    put(tmp_path / "inbox", "a.txt", "one")
+    with watch_command(tmp_path) as running:
+        assert "watching " in running.stderr.readline()
+        assert running.stderr.readline() == f"llm-splitter: no file matches '{tmp_path}/inbox/*.jsonl' yet\n"
+        put(tmp_path / "inbox", "a.jsonl", "one")
+        assert "round 1: 1 file, 1 document" in running.stderr.readline()
+        assert stopped(running) == ["llm-splitter: stopped"]
+
+
 def load_round(tmp_path, number, namespace):
     """`llm-splitter load` of a round, into the database that the environment names."""
     folder = tmp_path / "out" / f"round-{number:05}"

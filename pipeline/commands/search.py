@@ -38,6 +38,8 @@ def search_command(
         database: Settings of the section `database`.
         settings: The same names as in the file.
     """
+    if most < 1:
+        raise SettingsError(f"--most: is {most}; it must be at least 1 passage")
     file, question = _file_and_question(words)
     if file is None and question.endswith((".yaml", ".yml")):
         raise SettingsError(f"QUESTION: is needed behind {question}: what to look for, in quotes")

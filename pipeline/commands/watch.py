@@ -55,10 +55,12 @@ def watch_command(
 
 def _watch(job: JobConfig, every: float, stopped: threading.Event) -> int:
     # Beam takes seconds to load, which help and wrong settings should not have to wait for.
-    from pipeline.watching import watch_rounds  # noqa: PLC0415
+    from pipeline.watching import unmatched, watch_rounds  # noqa: PLC0415
 
     rounds = watch_rounds(job, lambda: not stopped.wait(every))
     _say(f"watching {', '.join(job.input)}; stop with Ctrl-C")
+    for pattern in unmatched(job):
+        _say(f"no file matches {pattern!r} yet")
     for each in rounds:
         _say(_line(each))
         if each.result.manifest is None:
