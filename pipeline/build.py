@@ -21,7 +21,7 @@ from pipeline.exit_codes import ExitCode
 from pipeline.job_errors import cause_of, is_interrupt
 from pipeline.launch_checks import check_output
 from pipeline.manifest import FAILURES_TO_READ, MANIFEST_NAME, Manifest, parse_manifest
-from pipeline.publish import Output, TooManyFailures, discard, is_output_name
+from pipeline.publish import NothingChunked, Output, TooManyFailures, discard, is_output_name
 from pipeline.read import ReadDocuments
 from pipeline.shard_files import check_storable
 from pipeline.wording import plural
@@ -35,7 +35,7 @@ class JobResult:
 
     Attributes:
         exit_code: Fine, failed, or more failures than `max_failures` allows. A job that chunked nothing while
-            there were failures has failed, although its output is published.
+            there were failures has failed; its output is published only where there was none before.
         counters: Sums over the job; empty if it did not finish.
         manifest: What the output folder holds; None if the job did not finish.
         error: Why it did not finish or has failed, in words.
@@ -211,4 +211,6 @@ def _failed(error: Exception) -> JobResult:
     cause = cause_of(error)
     if cause.name == TooManyFailures.__name__:
         return JobResult(ExitCode.TOO_MANY_FAILURES, {}, error=cause.message)
+    if cause.name == NothingChunked.__name__:
+        return JobResult(ExitCode.JOB_FAILED, {}, error=cause.message)
     return JobResult(ExitCode.JOB_FAILED, {}, error=str(cause))

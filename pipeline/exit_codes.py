@@ -11,7 +11,7 @@ class ExitCode(IntEnum):
     Attributes:
         FINE: All went well; single documents may have failed, which the failure rows tell.
         JOB_FAILED: The job stopped, or its database did not work, and nothing was published; or it chunked nothing
-            while there were failures, which are published; or `verify` found something.
+            while there were failures, which can be read; or `verify` found something.
         WRONG_SETTINGS: Nothing ran.
         TOO_MANY_FAILURES: More than `max_failures` allows; nothing was published.
         INTERRUPTED: By the user; nothing was published.

@@ -51,6 +51,10 @@ class TooManyFailures(Exception):  # noqa: N818 - named for what happened
     """More failures than `max_failures` allows; nothing was published."""
 
 
+class NothingChunked(Exception):  # noqa: N818 - named for what happened
+    """There were failures and not one chunk, and an earlier run's output is there: nothing was published."""
+
+
 @dataclass(frozen=True)
 class Output:
     """Where an output goes and what it looks like.
@@ -101,16 +105,17 @@ def publish(output: Output, shards: Iterable[Shard], counts: Mapping[str, int]) 
         counts: What the shards do not show, such as `documents_empty`; see `ChunkCounts`.
 
     Raises:
-        TooManyFailures: If there are more failures than allowed; the folder keeps what it held, and the
-            failures are in `stopped-run-failures.jsonl`.
+        TooManyFailures: If there are more failures than allowed.
+        NothingChunked: If nothing was chunked but failed, where an earlier output would go. After either the folder
+            keeps what it held, and the failures are in `stopped-run-failures.jsonl`.
     """
     named = _named(output, _with_empty(output, list(shards)))
     moved = {shard.staged: output.path(name) for name, shard in named.items()}
     counters = count_all(named.values(), counts)
     readable = _write_readable_failures(output, [_where(shard, moved) for shard in _failures(named.values())])
-    if exceeds(output.max_failures, counters):
+    if stopped := _why_not(output, counters):
         folders.rename({readable.staged: output.path(STOPPED_FAILURES)})
-        raise TooManyFailures(_explain(output, counters))
+        raise stopped
     named[FAILURES_TO_READ] = readable
     moved[readable.staged] = output.path(FAILURES_TO_READ)
     manifest = _manifest(output, named, counters)
@@ -200,13 +205,18 @@ def _write_readable_failures(output: Output, paths: Iterable[str]) -> Shard:
     return Shard("failures", staged, ("", 0), rows, file.size, file.fingerprint)
 
 
-def _explain(output: Output, counters: Mapping[str, int]) -> str:
-    limit = output.max_failures
-    return (
-        f"{plural(counters['failures'], 'failure')} with {plural(counters['documents_read'], 'document')} read: "
-        f"more than max_failures={limit} allows. Nothing was published; the failures are in "
-        f"{output.path(STOPPED_FAILURES)}. Mend the input, or raise max_failures."
-    )
+def _why_not(output: Output, counters: Mapping[str, int]) -> Exception | None:
+    """Why a run is not to be published, if so."""
+    found = f"{plural(counters['failures'], 'failure')} with {plural(counters['documents_read'], 'document')} read"
+    where = f"the failures are in {output.path(STOPPED_FAILURES)}"
+    if exceeds(output.max_failures, counters):
+        return TooManyFailures(
+            f"{found}: more than max_failures={output.max_failures} allows. Nothing was published; {where}. "
+            "Mend the input, or raise max_failures."
+        )
+    if counters["failures"] and not counters["documents_chunked"] and folders.exists(output.path(MANIFEST_NAME)):
+        return NothingChunked(f"nothing was chunked: {found}. The earlier output stays as it was; {where}.")
+    return None
 
 
 def _manifest(output: Output, named: Mapping[str, Shard], counters: Mapping[str, int]) -> Manifest:

@@ -200,6 +200,22 @@ def test_a_job_that_chunked_nothing_has_failed_and_shows_why(tmp_path):
     assert (tmp_path / "out" / "failures.jsonl").read_text().count("no key 'text'") == 2
 
 
+def test_a_job_that_chunked_nothing_leaves_an_earlier_output_as_it_was(corpus, tmp_path):
+    output = tmp_path / "out"
+    assert run_job(config(corpus, output)).exit_code == 0
+    before = content_of(output)
+    (tmp_path / "bad.jsonl").write_text('{"text": 5}\n{"text"\n')
+    result = run_job(JobConfig(input=str(tmp_path / "bad.jsonl"), output=str(output)))
+    assert result.exit_code == 1
+    assert result.error == (
+        "nothing was chunked: 2 failures with 1 document read. The earlier output stays as it was; the failures are "
+        f"in {output}/stopped-run-failures.jsonl."
+    )
+    after = content_of(output)
+    assert after.pop("stopped-run-failures.jsonl").count(b"\n") == 2
+    assert after == before
+
+
 def test_a_job_over_empty_documents_is_fine(tmp_path):
     (tmp_path / "docs.jsonl").write_text('{"text": ""}\n')
     assert run_job(JobConfig(input=str(tmp_path / "docs.jsonl"), output=str(tmp_path / "out"))).exit_code == 0
