@@ -204,11 +204,11 @@ def test_a_job_that_chunked_nothing_leaves_an_earlier_output_as_it_was(corpus, t
     output = tmp_path / "out"
     assert run_job(config(corpus, output)).exit_code == 0
     before = content_of(output)
-    (tmp_path / "bad.jsonl").write_text('{"text": 5}\n{"text"\n')
+    (tmp_path / "bad.jsonl").write_text('{"text": ""}\n{"body": 5}\n{"text"\n')
     result = run_job(JobConfig(input=str(tmp_path / "bad.jsonl"), output=str(output)))
     assert result.exit_code == 1
     assert result.error == (
-        "nothing was chunked: 2 failures with 1 document read. The earlier output stays as it was; the failures are "
+        "nothing was chunked: 2 failures with 2 documents read. The earlier output stays as it was; the failures are "
         f"in {output}/stopped-run-failures.jsonl."
     )
     after = content_of(output)
