@@ -208,7 +208,7 @@ def test_a_job_that_chunked_nothing_leaves_an_earlier_output_as_it_was(corpus, t
     result = run_job(JobConfig(input=str(tmp_path / "bad.jsonl"), output=str(output)))
     assert result.exit_code == 1
     assert result.error == (
-        "nothing was chunked: 2 failures with 2 documents read. The earlier output stays as it was; the failures are "
+        "nothing was chunked: 2 failures with 3 documents read. The earlier output stays as it was; the failures are "
         f"in {output}/stopped-run-failures.jsonl."
     )
     after = content_of(output)
