@@ -44,7 +44,15 @@ STOPPED_FAILURES = "stopped-run-failures.jsonl"
 _SHARD_NAME = re.compile(rf"(chunks|failures)-\d{{5,}}-of-\d{{5,}}\.({'|'.join(FORMATS)})")
 
 _OUTCOMES = ("documents_chunked", "documents_empty", "documents_failed")
-_COUNTERS = ("documents_read", *_OUTCOMES, "duplicate_ids", "tokens", "text_bytes", "over_budget_chunks")
+_COUNTERS = (
+    "documents_read",
+    *_OUTCOMES,
+    "duplicate_ids",
+    "surrogates_replaced",
+    "tokens",
+    "text_bytes",
+    "over_budget_chunks",
+)
 
 
 class TooManyFailures(Exception):  # noqa: N818 - named for what happened

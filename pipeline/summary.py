@@ -54,6 +54,8 @@ def _rows(manifest: Manifest, output: str, counted: str, examples: Mapping[str, 
     yield Row("  failed", _figure(counters, "documents_failed"), is_bad=counters.get("documents_failed", 0) > 0)
     if repeated := counters.get("duplicate_ids"):
         yield Row("  of a repeated id", f"{repeated:,} seen, maybe more; all are chunked (`verify` counts them)")
+    if mended := counters.get("surrogates_replaced"):
+        yield Row("  mended", f"{mended:,} (half a surrogate pair became U+FFFD)", is_bad=True)
     yield from _failures(manifest.failures, output, examples)
     yield Row("chunks", _figure(counters, "chunks"))
     if over := counters.get("over_budget_chunks"):

@@ -64,6 +64,14 @@ def test_run_with_a_file_and_overrides(folder):
     assert list(Path("out").glob("chunks-*.arrow"))
 
 
+def test_half_a_surrogate_pair_is_told(folder, capsys):
+    Path("halves.jsonl").write_text('{"text": "a \\ud800"}\n{"text": "b"}\n')
+    assert main(["run", "--input", "halves.jsonl", "--output", "out", "--splitter", "words"]) == ExitCode.FINE
+    assert "  mended          1 (half a surrogate pair became U+FFFD)" in capsys.readouterr().out
+    assert json.loads(Path("out/manifest.json").read_text())["counters"]["surrogates_replaced"] == 1
+    assert main(["verify", "out"]) == ExitCode.FINE
+
+
 def test_quiet_is_silent(folder):
     done = program("run", "--input", "docs.jsonl", "--output", "out", "--quiet", cwd=folder)
     assert (done.returncode, done.stdout, done.stderr) == (ExitCode.FINE, "", "")

@@ -74,6 +74,11 @@ def test_characters_over_the_budget_are_told():
     assert "  over budget            2 (single characters of many tokens)" in shown
 
 
+def test_documents_with_half_a_surrogate_pair_are_told():
+    shown = lines(manifest(counters={"surrogates_replaced": 1200}))
+    assert "  mended                 1,200 (half a surrogate pair became U+FFFD)" in shown
+
+
 def test_documents_that_share_an_id_are_told():
     (line,) = [line for line in lines(manifest(counters={"duplicate_ids": 7})) if "repeated id" in line]
     assert line.split(maxsplit=4)[4] == "7 seen, maybe more; all are chunked (`verify` counts them)"

@@ -61,6 +61,7 @@ def test_the_outputs_of_chunk_documents_make_an_output(tmp_path):
         "documents_empty": 1,
         "documents_failed": 0,
         "duplicate_ids": 0,
+        "surrogates_replaced": 0,
         "tokens": 4,
         "text_bytes": 14,
         "over_budget_chunks": 0,
