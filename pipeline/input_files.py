@@ -141,7 +141,8 @@ def _why_none(pattern: str, left_out: LeftOut) -> str:
             f"are read: {KNOWN_NAMES}; to read others, name them by a pattern and set input_format"
         )
     if not _WILDCARD.search(pattern) and Path(pattern).is_dir():
-        return f"the folder {pattern!r} is empty, but for what is hidden by a name with . or _ in front"
+        hidden = ", but for names that begin with . or _" if any(map(Path.is_file, Path(pattern).rglob("*"))) else ""
+        return f"the folder {pattern!r} is empty{hidden}"
     return f"no file matches {pattern!r}; {_advice(pattern)}"
 
 

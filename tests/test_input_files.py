@@ -118,7 +118,10 @@ def test_a_folder_of_nothing_but_unknown_formats(folder):
 
 def test_an_empty_folder_is_called_empty(folder):
     (folder / "other" / "deep").mkdir(parents=True)
-    with pytest.raises(ValueError, match="the folder 'other' is empty"):
+    with pytest.raises(ValueError, match=r"the folder 'other' is empty$"):
+        match_files("other")
+    (folder / "other" / "_SUCCESS").touch()
+    with pytest.raises(ValueError, match=r"the folder 'other' is empty, but for names that begin with \. or _$"):
         match_files("other")
 
 

@@ -17,6 +17,7 @@ from pipeline.config import JobConfig
 from pipeline.database_settings import DatabaseSettings
 from pipeline.exit_codes import ExitCode
 from pipeline.flags import shown_default
+from pipeline.formats import KNOWN_NAMES
 from pipeline.postgres.embedded import embedded_url
 
 ROOT = Path(__file__).parent.parent
@@ -58,6 +59,10 @@ def workplace(tmp_path_factory, server):
             yield folder
     finally:
         os.chdir(before)
+
+
+def test_every_known_ending_is_told():
+    assert [ending for ending in re.findall(r"\.\w+", KNOWN_NAMES) if f"`{ending}`" not in README] == []
 
 
 def test_every_block_is_of_a_kind_that_is_run_or_plain_text():
