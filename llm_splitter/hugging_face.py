@@ -40,6 +40,7 @@ class OffsetTokenizer:
     """
 
     counts_text = False
+    is_shared = False
 
     def __init__(self, tokenizer: ReportsOffsets) -> None:
         self._tokenizer = tokenizer
@@ -48,7 +49,7 @@ class OffsetTokenizer:
         self.version = "custom"
         self.engine = self.name
 
-    def encode(self, batch: TextBatch) -> list[Encoded]:
+    def encode(self, batch: TextBatch, threads: int = 0) -> list[Encoded]:
         """The tokens of every part, one call a part."""
         texts = (batch.part(index) for index in range(len(batch.part_offsets) - 1))
         return [self._tokenizer.encode(text) for text in texts]
@@ -70,6 +71,7 @@ class HuggingFaceTokenizer:
     """
 
     counts_text = True
+    is_shared = False  # it has threads of its own
 
     def __init__(self, json: str, name: str) -> None:
         import tokenizers  # noqa: PLC0415 - an optional extra
@@ -86,7 +88,7 @@ class HuggingFaceTokenizer:
     def __reduce__(self) -> tuple[type[HuggingFaceTokenizer], tuple[str, str]]:
         return HuggingFaceTokenizer, (self._json, self.name)
 
-    def encode(self, batch: TextBatch) -> list[Encoded]:
+    def encode(self, batch: TextBatch, threads: int = 0) -> list[Encoded]:
         """The tokens of every part, in one batch on the tokenizer's own threads."""
         return self._encode_all(batch.part_bytes())
 

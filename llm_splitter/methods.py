@@ -6,6 +6,7 @@ cache, and the next group is encoded while one is packed.
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +34,6 @@ Errors: TypeAlias = list[tuple[int, BaseException]]
 OnError: TypeAlias = Literal["raise", "collect"]
 
 _GROUP_BYTES = 1 << 22
-_GROUPS_AHEAD = 2
 _FEW_GROUPS = 3  # a job works on several such batches side by side, and then a thread more gets in the way
 
 
@@ -112,12 +112,16 @@ def _encode_ahead(tokenizer: Tokenizer, groups: list[TextBatch]) -> Iterator[tup
     if len(groups) <= _FEW_GROUPS:
         yield from ((group, partial(tokenizer.encode, group)) for group in groups)
         return
-    with ThreadPoolExecutor(1) as pool:
-        pending = deque(pool.submit(tokenizer.encode, group) for group in groups[:_GROUPS_AHEAD])
-        for group, following in zip_longest(groups, groups[_GROUPS_AHEAD:]):
+    cores = os.cpu_count() or 1
+    # a core for each group, where there are enough: none waits for the others of its group then
+    workers, threads = (cores, 1) if tokenizer.is_shared and len(groups) > _FEW_GROUPS * cores else (1, 0)
+    with ThreadPoolExecutor(workers) as pool:
+        ahead = 2 * workers
+        pending = deque(pool.submit(tokenizer.encode, group, threads) for group in groups[:ahead])
+        for group, following in zip_longest(groups, groups[ahead:]):
             yield group, pending.popleft().result
             if following is not None:
-                pending.append(pool.submit(tokenizer.encode, following))
+                pending.append(pool.submit(tokenizer.encode, following, threads))
 
 
 def _pack_one_by_one(tokenizer: Tokenizer, batch: TextBatch, options: SplitOptions) -> tuple[Boundaries, Errors]:

@@ -38,8 +38,11 @@ class Engine(Protocol):
 
     name: str
 
-    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
-        """The ids of all texts end to end, and where each text's begin (one more than there are texts)."""
+    def encode_batch(self, texts: Sequence[bytes], threads: int = 0) -> tuple[Ids, Offsets]:
+        """The ids of all texts end to end, and where each text's begin (one more than there are texts).
+
+        On so many threads, or with 0 as many as there are cores.
+        """
 
     def vocabulary(self) -> Vocabulary:
         """What is known of the tokens."""
@@ -62,19 +65,18 @@ class QuicktokEngine:
 
     name = "quicktok"
 
-    def __init__(self, encoding: str, threads: int = 0) -> None:
+    def __init__(self, encoding: str) -> None:
         import quicktok  # noqa: PLC0415 - optional: not every platform has wheels
 
         self._encoding = encoding
-        self._threads = threads
         self._tokenizer = quicktok.get_encoding(encoding)
 
-    def __reduce__(self) -> tuple[type[QuicktokEngine], tuple[str, int]]:
-        return QuicktokEngine, (self._encoding, self._threads)
+    def __reduce__(self) -> tuple[type[QuicktokEngine], tuple[str]]:
+        return QuicktokEngine, (self._encoding,)
 
-    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+    def encode_batch(self, texts: Sequence[bytes], threads: int = 0) -> tuple[Ids, Offsets]:
         """See ``Engine``."""
-        ids, offsets = self._tokenizer.encode_batch(texts, threads=self._threads)
+        ids, offsets = self._tokenizer.encode_batch(texts, threads=threads)
         return ids, offsets
 
     def vocabulary(self) -> Vocabulary:
@@ -100,22 +102,22 @@ class TiktokenEngine:
 
     name = "tiktoken"
 
-    def __init__(self, name: str, pattern: str, ranks: dict[bytes, int], threads: int = 0) -> None:
+    def __init__(self, name: str, pattern: str, ranks: dict[bytes, int]) -> None:
         import tiktoken  # noqa: PLC0415 - takes a while to load, and quicktok may serve alone
 
-        self._state = (name, pattern, ranks, threads)
+        self._state = (name, pattern, ranks)
         # without special tokens: their strings are ordinary text here
         self._encoding = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-        self._threads = threads or os.cpu_count() or 1
 
-    def __reduce__(self) -> tuple[type[TiktokenEngine], tuple[str, str, dict[bytes, int], int]]:
+    def __reduce__(self) -> tuple[type[TiktokenEngine], tuple[str, str, dict[bytes, int]]]:
         return TiktokenEngine, self._state
 
-    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+    def encode_batch(self, texts: Sequence[bytes], threads: int = 0) -> tuple[Ids, Offsets]:
         """See ``Engine``."""
-        share = -(-len(texts) // (4 * self._threads)) or 1  # a task a text would cost more than a short text does
+        threads = threads or os.cpu_count() or 1
+        share = -(-len(texts) // (4 * threads)) or 1  # a task a text would cost more than a short text does
         shares = [texts[start : start + share] for start in range(0, len(texts), share)]
-        with ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(threads) as pool:
             encoded = [ids for some in pool.map(self._encode_all, shares) for ids in some]
         offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
         np.cumsum([len(ids) for ids in encoded], out=offsets[1:])
@@ -130,7 +132,7 @@ class TiktokenEngine:
 
     def vocabulary(self) -> Vocabulary:
         """See ``Engine``."""
-        _, _, ranks, _ = self._state
+        _, _, ranks = self._state
         tokens = [b""] * (max(ranks.values()) + 1)
         for token, rank in ranks.items():
             tokens[rank] = token
@@ -172,15 +174,20 @@ class Tokenizer(Protocol):
         version: Of the vocabulary: with the name, equal for tokenizers that give equal tokens on any engine.
         engine: The package that encodes, and its version.
         counts_text: Whether ``counts`` is to be believed for any text, so that the size promise can be kept.
+        is_shared: Whether several threads may encode at once, and are faster for it.
     """
 
     name: str
     version: str
     engine: str
     counts_text: bool
+    is_shared: bool
 
-    def encode(self, batch: TextBatch) -> Any:
-        """The tokens of every part of a batch, in the engine's own form; the work that leaves Python free."""
+    def encode(self, batch: TextBatch, threads: int = 0) -> Any:
+        """The tokens of every part of a batch, in the engine's own form; the work that leaves Python free.
+
+        On so many threads where that can be said, or with 0 as many as there are cores.
+        """
 
     def spans(self, batch: TextBatch, encoded: Any = None) -> TokenSpans:
         """The token spans of every part of a batch, of what ``encode`` gave for it, or encoded now."""
@@ -193,6 +200,7 @@ class BytePairTokenizer:
     """A byte-level byte-pair encoding on one of the engines."""
 
     counts_text = True
+    is_shared = True
 
     def __init__(self, name: str, version: str, engine: Engine, has_safe_cuts: bool) -> None:
         self.name = name
@@ -206,10 +214,10 @@ class BytePairTokenizer:
     def __reduce__(self) -> tuple[type[BytePairTokenizer], tuple[str, str, Engine, bool]]:
         return BytePairTokenizer, (self.name, self.version, self._engine, self._cuts is not None)
 
-    def encode(self, batch: TextBatch) -> tuple[Ids, Offsets]:
+    def encode(self, batch: TextBatch, threads: int = 0) -> tuple[Ids, Offsets]:
         """The ids of all tokens, and the token numbers at which parts begin: one call of the engine."""
         pieces, part_pieces = self._pieces(batch)
-        ids, offsets = self._engine.encode_batch(pieces)
+        ids, offsets = self._engine.encode_batch(pieces, threads)
         return ids, np.asarray(offsets, dtype=np.int64)[part_pieces]
 
     def spans(self, batch: TextBatch, encoded: tuple[Ids, Offsets] | None = None) -> TokenSpans:

@@ -140,10 +140,10 @@ def work(monkeypatch):
     counted = Work()
 
     class CountingEngine(tokenizers.QuicktokEngine):
-        def encode_batch(self, texts):
+        def encode_batch(self, texts, threads=0):
             counted.texts += len(texts)
             counted.bytes += sum(map(len, texts))
-            return super().encode_batch(texts)
+            return super().encode_batch(texts, threads)
 
     monkeypatch.setattr(loading, "QuicktokEngine", CountingEngine)
     return counted
