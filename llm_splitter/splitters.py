@@ -16,6 +16,10 @@ from llm_splitter.unspaced import begin_unspaced
 from llm_splitter.utf8 import begins_character, behind_each, spread
 from llm_splitter.whitespace import has_content, next_content
 
+_PIECE_BYTES = 1 << 16  # of a long part, looked at by themselves
+_GROUP_BYTES = 1 << 20  # of pieces, looked at together: flags and classes of so many bytes stay in the cache
+_LF = 10
+
 
 def characters(batch: TextBatch) -> Spans:
     """Every code point is a part."""
@@ -32,6 +36,26 @@ def words(batch: TextBatch) -> Spans:
     of its own, with the marks and punctuation around it. Finding their words takes a dictionary; a custom
     splitter can bring one.
     """
+    pieces = TextBatch.from_buffers(batch.data, _cut_at_lines(batch))
+    starts = [np.zeros(0, dtype=np.int64)]
+    origin = 0
+    for group in pieces.groups(_GROUP_BYTES):
+        starts.append(_word_starts(group) + origin)
+        origin += len(group.data)
+    return _grouped(batch, np.concatenate(starts))
+
+
+def _cut_at_lines(batch: TextBatch) -> Offsets:
+    """Byte offsets of the parts, long ones cut behind line ends: words behind white space hang on nothing before."""
+    data, offsets = batch.data, batch.part_offsets
+    if np.diff(offsets).max(initial=0) < 2 * _PIECE_BYTES:
+        return offsets
+    line_ends = np.append(np.flatnonzero(data == _LF), len(data) - 1)
+    behind = line_ends[np.searchsorted(line_ends, np.arange(_PIECE_BYTES, len(data), _PIECE_BYTES))] + 1
+    return merged(offsets, behind)
+
+
+def _word_starts(batch: TextBatch) -> Offsets:
     data = batch.data
     wide = WideCharacters(data)
     is_space = where_ascii(data, SPACE)
@@ -42,7 +66,7 @@ def words(batch: TextBatch) -> Spans:
     begin_unspaced(batch, wide, begins)
     part_starts = batch.part_starts
     begins[part_starts] = ~is_space[part_starts]
-    return _grouped(batch, np.flatnonzero(begins))
+    return np.flatnonzero(begins)
 
 
 def sentences(batch: TextBatch) -> Spans:

@@ -6,20 +6,16 @@ import numpy as np
 
 from llm_splitter.character_classes import LAST_CORE, LEADER, OPENER, OTHER, SINGLE, SPACE
 from llm_splitter.code_points import Classes, Flags, WideCharacters, classes_of_bytes
-from llm_splitter.texts import Bytes, Offsets, TextBatch, merged
+from llm_splitter.texts import Bytes, Offsets, TextBatch
 from llm_splitter.utf8 import begins_character
-
-_PIECE_BYTES = 1 << 16
-_LF = 10
 
 
 def begin_unspaced(batch: TextBatch, wide: WideCharacters, begins: Flags) -> None:
     """Set the flags of the bytes at which words begin that no white space sets apart.
 
-    Only the parts, or pieces of long ones, that hold characters of such scripts are looked at, all of them
-    together.
+    Only the parts that hold characters of such scripts are looked at, all of them together.
     """
-    bounds = _pieces(batch)
+    bounds = batch.part_offsets
     has_any = np.diff(np.searchsorted(wide.perhaps(SINGLE, LEADER), bounds)) > 0
     if not has_any.any():
         return
@@ -32,16 +28,6 @@ def begin_unspaced(batch: TextBatch, wide: WideCharacters, begins: Flags) -> Non
     for start, end in runs:
         begins[start:end] |= found[done : done + end - start]
         done += end - start
-
-
-def _pieces(batch: TextBatch) -> Offsets:
-    """Byte offsets of the parts, long ones cut behind line ends: what is behind white space hangs on nothing before."""
-    data, offsets = batch.data, batch.part_offsets
-    if np.diff(offsets).max(initial=0) < 2 * _PIECE_BYTES:
-        return offsets
-    line_ends = np.append(np.flatnonzero(data == _LF), len(data) - 1)
-    behind = line_ends[np.searchsorted(line_ends, np.arange(_PIECE_BYTES, len(data), _PIECE_BYTES))] + 1
-    return merged(offsets, behind)
 
 
 def _begin_words(data: Bytes, part_starts: Offsets) -> Flags:
