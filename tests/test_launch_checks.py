@@ -12,6 +12,8 @@ from pipeline.launch_checks import check_file_systems
 
 pytest.importorskip("boto3", reason="needs llm-splitter[s3]")
 
+pytestmark = pytest.mark.slow  # so that they run where the extra is installed
+
 PATH = "s3://docs/in/*.parquet"
 KEYS = ["--s3_access_key_id=test", "--s3_secret_access_key=test"]
 
