@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
@@ -137,15 +138,20 @@ class TokenPacker:
         fits = self._fits()
         opened = self._opened(documents)
         for row, document in enumerate(opened.document.tolist()):
-            walk, place = self._walk(document), opened.place(row)
             steps: list[tuple[int, ...]] = []
             tokens: list[int] = []
-            while place.done < self._end[document]:
-                step = walk.next_that_fits(place, fits)
+            for step in self._steps(document, opened.place(row), fits):
                 steps.append((document, *step))
                 tokens.append(fits.tokens(step.start, step.end))
-                place = walk.behind(step)
             yield _Chunks(*_columns(steps, 5)), np.array(tokens, dtype=np.int64)
+
+    def _steps(self, document: int, place: Place, fits: _Fits) -> Iterator[Step]:
+        """Chunks of a document that keep the promise, one after the other."""
+        walk = self._walk(document)
+        while place.done < self._end[document]:
+            step = walk.next_that_fits(place, fits)
+            place = walk.behind(step)
+            yield step
 
     def _side_by_side(self, documents: Offsets) -> Iterator[_Counted]:
         """All chunks, those of many documents at once."""
@@ -256,7 +262,7 @@ class TokenPacker:
             place = walk.behind(chunks.step(row[owner] - 1)) if good else opened.place(owner)
             ahead = 2 * good
             if np.array_equal(chunks.document[row[owner] : row[owner] + 1], [document]):
-                steps = self._mended(document, place, 1 if good else _STUBBORN)
+                steps = list(islice(self._steps(document, place, self._fits()), 1 if good else _STUBBORN))
                 mended.extend((document, *step) for step in steps)
                 place = walk.behind(steps[-1])
                 ahead = good
@@ -264,15 +270,6 @@ class TokenPacker:
                 reach = min(place.begin + (ahead + 2) * self._size, int(self._high[document]))
                 places.append((document, *place, reach))
         return _Open(*_columns(places, 6)), _Chunks(*_columns(mended, 5))
-
-    def _mended(self, document: int, place: Place, most: int) -> list[Step]:
-        """Some chunks that keep the promise, one after the other."""
-        walk, fits = self._walk(document), self._fits()
-        steps: list[Step] = []
-        while len(steps) < most and place.done < self._end[document]:
-            steps.append(walk.next_that_fits(place, fits))
-            place = walk.behind(steps[-1])
-        return steps
 
     def _fits(self) -> _Fits:
         assert self._own is not None
